@@ -132,7 +132,8 @@ const adapters = {
   rest: ["trpc", "http"],
   h3: ["rest", "trpc", "http"],
   client: [],
-  cli: ["client", "h3"],
+  sync: ["client"],
+  cli: ["sync", "client", "h3"],
 };
 
 const adapterRules = Object.entries(adapters).map(([name, known]) => ({
@@ -278,6 +279,18 @@ export default {
       to: {
         path: "^lib/",
         pathNot: "^lib/(module-format/|secret-format/|state/|selectors/|internal/|(errors|json)\\.ts$)",
+      },
+    },
+    {
+      name: "fleet-folder-is-pure",
+      comment:
+        "It compares texts with lists: of features it knows what their verbs take and refuse, and nothing of what they do.",
+      severity: "error",
+      from: { path: "^lib/fleet-folder/" },
+      to: {
+        path: "^lib/",
+        pathNot:
+          "^lib/(fleet-folder/|module-format/|selectors/|state/|internal/|crypto/|(errors|json)\\.ts$|[a-z]+/schemas\\.ts$|schedules/|(maintenance/(timing|occurrences)|thresholds/threshold-rules|notifications/(channels/config-rules|senders/(channel-types|sender)))\\.ts$)",
       },
     },
     {

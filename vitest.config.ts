@@ -3,15 +3,24 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Files that change the machine itself, such as its packages and users, that start processes and servers and wait for them, or that count
-// the time of the processor: one after the other, when all others are done.
+// Files that change the machine itself, such as its packages and users, that listen to all of its network, or that hold up a whole processor
+// and count what that does to others: one after the other, with nothing beside them.
 const alone = [
   "test/**/*.real.test.ts",
-  "test/{discovery,e2e,faults,fuzz,host,native,package,transport}/**/*.test.ts",
+  "test/{discovery,fuzz,host,transport}/**/*.test.ts",
+  "test/adapters/h3/{connections,half-open,proxied-connections,slow-readers,unread-body}.test.ts",
+  "test/faults/led-out.test.ts",
+  "test/state/real-machine.test.ts",
+  "test/support/machine/**/*.test.ts",
+];
+
+// Files that start processes and servers of their own and wait for them: each in a process of its own, as many at a time as there are
+// processors.
+const processes = [
+  "test/{e2e,faults,native,package}/**/*.test.ts",
   "test/adapters/{cli,client,h3}/**/*.test.ts",
   "test/agent/**/*.test.ts",
   "test/architecture/contributing.test.ts",
-  "test/state/real-machine.test.ts",
   "test/storage/**/*.test.ts",
   "test/support/**/*.test.ts",
   "test/terminals/**/*.test.ts",
@@ -47,7 +56,7 @@ export default defineConfig({
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: alone,
+          exclude: [...processes, ...alone],
           // What they import is loaded once in each process, not for each file: loading takes longer than most tests.
           isolate: false,
           // By itself vitest leaves one processor to others, and runs one file at a time on two.
@@ -57,7 +66,17 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } },
+        test: {
+          name: "processes",
+          include: processes,
+          exclude: alone,
+          maxWorkers: "100%",
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 3 } },
       },
     ],
   },

@@ -42,6 +42,16 @@ export interface DecisionFacts {
   after: "pending" | "approved" | "rejected";
 }
 
+/** One of two agents when one took the place of the other. */
+export interface ReplacementFacts {
+  node_id: string;
+  /** Null where it had none yet. */
+  name: string | null;
+  hostname: string;
+  status: "pending" | "approved" | "rejected";
+  tags: Record<string, string>;
+}
+
 /** How often an enrolment token was used. */
 export interface TokenUseFacts {
   /** How many machines it has approved, with this one. */
@@ -72,6 +82,8 @@ export interface RolloutFacts {
 export interface OperationFacts {
   node_id: string;
   operation_id: string;
+  /** The rollout that it belongs to; absent where it belongs to none. */
+  rollout_id?: string;
   status: OperationStatus;
   /** Resources by outcome. */
   counts: Counts;

@@ -10,6 +10,7 @@ import type {
   AttributeFacts,
   OfflineFacts,
   DecisionFacts,
+  ReplacementFacts,
   AssignmentFacts,
   RolloutFacts,
   OperationFacts,
@@ -32,6 +33,7 @@ export interface EventMetadata {
   "operator.added": { role: Role; /** Hex. */ public_key: string };
   "operator.removed": NoMetadata;
   "operator.roleChanged": { before: Role; after: Role };
+  "operator.managed": { /** Of the folder; null = none manages it any more. */ label: string | null };
   "operator.notificationsMuted": { muted_events: string[]; min_severity: string };
   "operator.signedIn": NoMetadata;
   "operator.signInRefused": RefusalFacts & { code: ErrorCode };
@@ -50,6 +52,8 @@ export interface EventMetadata {
   "agent.approved": DecisionFacts & {
     /** Id of the enrolment token that it is approved by; absent where an operator did it. */
     enrolment_token?: string;
+    /** The agent whose place it takes, in the same step. */
+    replaces?: string;
   };
   "enrolmentToken.created": { uses: number; expires_at: string; tags: Record<string, string> };
   "enrolmentToken.used": TokenUseFacts & { /** The agent that is approved. */ node_id: string };
@@ -62,7 +66,19 @@ export interface EventMetadata {
     node_id: string;
     remote_address: string | null;
   };
-  "agent.rejected": DecisionFacts;
+  "agent.rejected": DecisionFacts & {
+    /** The agent that takes its place, in the same step. */
+    replaced_by?: string;
+  };
+  "agent.renamed": { before: string; after: string };
+  "agent.replaced": {
+    /** The agent that was replaced, as it was before. */
+    replaced: ReplacementFacts;
+    /** The agent that takes its place, as it was before. */
+    by: ReplacementFacts;
+    /** Whether the old one was connected. */
+    forced: boolean;
+  };
   "agent.removed": NoMetadata;
   "agent.forgotten": {
     public_key: string;
@@ -103,7 +119,11 @@ export interface EventMetadata {
   "assignment.created": AssignmentFacts;
   "assignment.updated": AssignmentFacts;
   "assignment.removed": AssignmentFacts;
-  "rollout.started": RolloutFacts & { trigger: "manual" | "scheduled" };
+  "rollout.started": RolloutFacts & {
+    trigger: "manual" | "scheduled";
+    /** The rollout whose plan it applies; absent where it applies no plan. */
+    plan_rollout_id?: string;
+  };
   "rollout.paused": RolloutFacts;
   "rollout.resumed": RolloutFacts;
   "rollout.cancelled": RolloutFacts;
@@ -120,6 +140,8 @@ export interface EventMetadata {
   "schedule.skipped": { due_at: string; /** For people. */ reason: string };
   "operation.requested": {
     node_id: string;
+    /** The rollout that it belongs to; absent where it belongs to none. */
+    rollout_id?: string;
     modules: { name: string; revision: number }[];
     /** The modules that it is about, those that it takes away among them; absent = all that the machine has. */
     scope?: string[];
@@ -130,7 +152,11 @@ export interface EventMetadata {
   };
   "operation.finished": OperationFacts;
   "operation.failed": OperationFacts;
-  "operation.cancelRequested": NoMetadata;
+  "operation.cancelRequested": {
+    node_id: string;
+    /** The rollout that it belongs to; absent where it belongs to none. */
+    rollout_id?: string;
+  };
   "operation.pruned": {
     /** How many records. */
     removed: number;

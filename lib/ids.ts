@@ -58,3 +58,9 @@ export function leastIdAt(atMs: number): string {
   const time = Math.floor(Math.max(0, atMs)).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
+
+/** The stretch of ids that begin in one way: `from` inclusive, `to` exclusive. */
+export function idsFrom(prefix: string): { from: string; to: string } {
+  // Behind every digit of an id, and the hyphen.
+  return { from: prefix, to: `${prefix}g` };
+}

@@ -24,6 +24,7 @@ export type {
   AttributeChange,
   AttributeFacts,
   DecisionFacts,
+  ReplacementFacts,
   DriftFacts,
   EnforcementFacts,
   FlappingFacts,
@@ -62,6 +63,26 @@ export type { Role } from "./callers/roles.ts";
 export { checkModule } from "./module-format/check-module.ts";
 export type { ModuleCheck } from "./module-format/check-module.ts";
 export { moduleJsonSchema } from "./module-format/module-json-schema.ts";
+
+// Fleet folders: a fleet as files, compared with what a server has
+export { readFleetFolder } from "./fleet-folder/folder-reader.ts";
+export { planFleetFolder } from "./fleet-folder/folder-plan.ts";
+export { toPresentThing } from "./fleet-folder/present-thing.ts";
+export { folderInputs } from "./fleet-folder/folder-inputs.ts";
+export type { ReadFolderInput } from "./fleet-folder/folder-inputs.ts";
+export { mayHoldPlainSecret } from "./fleet-folder/module-content.ts";
+export type { FolderPlan, FolderPlanOptions, FolderStep } from "./fleet-folder/plan-types.ts";
+export type { FieldChange } from "./fleet-folder/field-changes.ts";
+export type { ManagedBy } from "./internal/common-schemas.ts";
+export { folderKinds } from "./fleet-folder/fleet-folder.ts";
+export type {
+  DeclaredThing,
+  FleetFolder,
+  FolderFault,
+  FolderFile,
+  FolderKind,
+  PresentThing,
+} from "./fleet-folder/fleet-folder.ts";
 
 // Features, each a property of the orchestrator
 export type { Access } from "./access/access.ts";
@@ -102,6 +123,7 @@ export type { Thresholds } from "./thresholds/thresholds.ts";
 // What the verbs take and return: the schemas that adapters serve
 export * as schemas from "./schemas.ts";
 export type { Challenge, Operator, Session } from "./access/schemas.ts";
+export type { AgentOutcome, AgentOutcomes } from "./agents/many-schemas.ts";
 export type {
   Agent,
   AgentAttributes,
@@ -149,7 +171,15 @@ export type {
 } from "./operations/schemas.ts";
 export type { Discovered } from "./discovery/schemas.ts";
 export type { RestoreState } from "./restores/schemas.ts";
-export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
+export type {
+  MemberOutcome,
+  Recap,
+  Rollout,
+  RolloutDetail,
+  RolloutGroup,
+  RolloutMember,
+  RolloutStatus,
+} from "./rollouts/schemas.ts";
 export type { RunDetail, RunGroup } from "./runs/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";
 export type { Cron, Schedule } from "./schedules/cron.ts";

@@ -106,7 +106,7 @@ export const orchestratorOptionTable = {
     default: 60,
   },
   agentUrl: {
-    text: "Address for agents that announcements name, e.g. `wss://fleet.example/agent/v1`",
+    text: "Address for agents that announcements and `/install.sh` name, e.g. `wss://fleet.example/agent/v1`",
     rule: plainText({
       pattern: /^wss?:\/\/[\x21-\x7e]{1,370}$/,
       range: "a ws or wss address",

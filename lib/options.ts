@@ -71,7 +71,7 @@ export interface OrchestratorOptions {
   pendingAgentRetentionDays?: number;
   /** Seconds without a connection after which an agent is told offline, 10 to 604,800. Those that went within 16 seconds are told together, when the last of them is due. Default 60. */
   agentOfflineSeconds?: number;
-  /** Address for agents that announcements name, e.g. `wss://fleet.example/agent/v1`, a ws or wss address; null: the server's own in each network. Default the server's own in each network. */
+  /** Address for agents that announcements and `/install.sh` name, e.g. `wss://fleet.example/agent/v1`, a ws or wss address; null: the server's own in each network. Default the server's own in each network. */
   agentUrl?: string | null;
   /** UDP port that announcements are sent to, 1 to 65,535. The one that agents listen on. Default 4,747. */
   discoveryPort?: number;

@@ -1,5 +1,6 @@
 /** Every schema of an input or output, for adapters: they define none of their own. */
 export * from "./access/schemas.ts";
+export * from "./agents/many-schemas.ts";
 export * from "./agents/schemas.ts";
 export * from "./assignments/schemas.ts";
 export * from "./audit/schemas.ts";
@@ -21,4 +22,4 @@ export * from "./summary/schemas.ts";
 export * from "./secrets/schemas.ts";
 export * from "./terminals/schemas.ts";
 export * from "./thresholds/schemas.ts";
-export { nothingSchema } from "./internal/common-schemas.ts";
+export { managedBySchema, nothingSchema } from "./internal/common-schemas.ts";

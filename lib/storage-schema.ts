@@ -10,6 +10,7 @@ import { eventLogs } from "./feed/event-record.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { maintenanceCollections } from "./maintenance/documents.ts";
+import { managedByCollections } from "./managed-by.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { notificationCollections } from "./notifications/documents.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
@@ -35,6 +36,7 @@ export const storageSchema: StorageSchema = {
     ...fleetTimeCollections,
     ...idempotencyCollections,
     ...maintenanceCollections,
+    ...managedByCollections,
     ...moduleCollections,
     ...notificationCollections,
     ...operationCollections,

@@ -1,8 +1,8 @@
 /** Questions to whoever sits at a terminal, before something that they may not have meant. */
 import type { CommandCall } from "./call.ts";
 import type { CommandContext } from "./context.ts";
-import { Declined } from "./failure.ts";
-import { toLines } from "./text.ts";
+import { Declined, UsageError } from "./failure.ts";
+import { toLine, toLines } from "./text.ts";
 
 /** Puts a question to somebody. */
 export type Ask = NonNullable<CommandContext["ask"]>;
@@ -42,3 +42,25 @@ export const yesOption = [
   "--yes",
   "do not ask; without a terminal, and with --json, nothing is asked",
 ] as const;
+
+/** Description of `--yes` of what is refused where nobody can be asked. */
+export const sureOption = ["--yes", "do not ask; needed where nobody can be asked"] as const;
+
+/** Options of such a command. */
+export interface SureOptions {
+  yes?: boolean;
+}
+
+/**
+ * Goes on where somebody says yes, or said `--yes`.
+ *
+ * @param what - What would be done, e.g. "Remove the module web"; made safe for a terminal here.
+ * @throws {Declined} Where somebody says no.
+ * @throws {UsageError} Where nobody can be asked.
+ */
+export async function makeSure(call: CommandCall, { yes }: SureOptions, what: string): Promise<void> {
+  if (yes === true) return;
+  const ask = askerOf(call, yes);
+  if (ask === null) throw new UsageError(`${what}? Nobody can be asked here: say --yes.`);
+  await confirm(ask, { told: [], question: toLine(`${what}?`), otherwise: "Nothing was changed." });
+}

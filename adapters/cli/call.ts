@@ -1,20 +1,35 @@
 /** One run of a command: what it may use. */
-import { existsSync } from "node:fs";
 import type { Page } from "fleetwright";
 import { createClient } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
-import { readSigner } from "../client/node-signer.ts";
+import type { TableView } from "./cells.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
+import { tellOf, toProblemLine } from "./failure.ts";
 import { pinKey } from "./orchestrator-keys.ts";
+import { toFirstColumn } from "./output.ts";
+import type { OutputFormat, Print } from "./output.ts";
+import type { Paint } from "./paint.ts";
 import { readProfile, serverUrl, writeProfile } from "./profile.ts";
 import type { Profile } from "./profile.ts";
-import { toTable } from "./text.ts";
+import { findSigner } from "./sign-in-key.ts";
+import { toLine, toLines, toTable } from "./text.ts";
 import type { Column } from "./text.ts";
 
 /** Options that every command takes. */
 export interface GlobalOptions {
+  /** Whether the result is for programs, in whatever format: nobody is asked, and nothing else is printed. */
   json?: boolean;
+  output?: OutputFormat;
   url?: string;
+  profile?: string;
+}
+
+/** How one run of a command prints what it comes to. */
+export interface Printing {
+  format: OutputFormat;
+  /** For programs. */
+  print: Print;
+  paint: Paint;
 }
 
 /** What a command does; resolves with its exit code, 0 where it says nothing. */
@@ -27,11 +42,22 @@ export type Run = <Args extends unknown[]>(work: Work<Args>) => (...args: Args) 
 export class CommandCall {
   readonly context: CommandContext;
   readonly options: GlobalOptions;
+  /** Colours, where the result goes to a terminal that wants them. */
+  readonly paint: Paint;
+  readonly #printing: Printing;
   #client: Client | null = null;
 
-  constructor(context: CommandContext, options: GlobalOptions) {
+  constructor(context: CommandContext, options: GlobalOptions, printing: Printing) {
     this.context = context;
     this.options = options;
+    this.paint = printing.paint;
+    this.#printing = printing;
+  }
+
+  /** How tables are shown. */
+  get view(): TableView {
+    const isWide = this.#printing.format === "wide";
+    return { isWide, now: Date.now(), width: this.context.columns ?? 80, paint: this.paint };
   }
 
   /** Calls the server as the user who signed in; signs in again by itself when the session has ended. */
@@ -39,9 +65,45 @@ export class CommandCall {
     return (this.#client ??= this.#connect());
   }
 
-  /** Shows a result: as the API's JSON for programs, else as text. */
-  show(value: unknown, text: () => string): void {
-    this.context.stdout(this.options.json ? `${JSON.stringify(value, null, 2)}\n` : text());
+  /** How results are printed. */
+  get format(): OutputFormat {
+    return this.#printing.format;
+  }
+
+  /**
+   * Shows a result: as the API's JSON, as YAML or as names for programs, else as text.
+   *
+   * @param named - What of it has the names that other commands take. Default the result itself.
+   */
+  show(value: unknown, text: (view: TableView) => string, named: unknown = value): void {
+    const printed = this.format === "name" ? named : value;
+    this.context.stdout(this.options.json ? this.#printing.print(printed) : text(this.view));
+  }
+
+  /** The same of a result that is about several things: their names are those, and not its own. */
+  showAbout(things: readonly object[], value: unknown, text: (view: TableView) => string): void {
+    this.show(this.#isNames ? things : value, text);
+  }
+
+  /** Shows what was refused: in the result for programs that read one, else as text on standard error. */
+  refuse(value: unknown, text: () => string): void {
+    if (this.options.json && !this.#isNames) this.show(value, text);
+    else this.context.stderr(text());
+  }
+
+  get #isNames(): boolean {
+    return this.#printing.format === "name";
+  }
+
+  /** Tells of a failure that ends nothing, on standard error, in the format of the result. */
+  tellFailure(error: unknown, about?: string): void {
+    const isProblem = this.#printing.format === "json";
+    this.context.stderr(isProblem ? toProblemLine(error, about) : this.paint.failure(tellOf(error, about)));
+  }
+
+  /** Tells people something beside the result, on standard error; programs are told nothing. */
+  tellNotice(text: string): void {
+    if (!this.options.json) this.context.stderr(toLines([toLine(text)]));
   }
 
   /** Shows a list, read page by page up to a limit. */
@@ -51,7 +113,8 @@ export class CommandCall {
     columns: readonly Column<Item>[],
   ): Promise<void> {
     const page = await collect(list, query);
-    this.show(page, () => toTable(page.items, columns));
+    if (this.#isNames) return this.context.stdout(toFirstColumn(page.items, columns));
+    this.show(page, (view) => toTable(page.items, columns, view));
     if (page.next_cursor !== null && !this.options.json) {
       this.context.stderr(`There are more than ${page.items.length}; --limit shows more.\n`);
     }
@@ -61,7 +124,8 @@ export class CommandCall {
     const profile = readProfile(this.context);
     const url = serverUrl(this.context, this.options.url, profile);
     if (!profile) return createClient({ url });
-    const signer = existsSync(profile.key) ? { signer: readSigner(profile.key) } : {};
+    const found = findSigner(this.context, profile.key);
+    const signer = found ? { signer: found } : {};
     const pin = pinKey(this.context, { url, profile });
     const keep = (fresh: Profile): void => writeProfile(this.context, pin.keep(fresh));
     // A session belongs to the server that opened it, and no other is to see its token.

@@ -15,6 +15,10 @@ export interface CommandContext {
   readInput(): Promise<string>;
   /** Reads the next line of standard input, empty at its end: the answer to a question. Default: all of `readInput`. */
   readLine?(): Promise<string>;
+  /** Whether results go to a terminal, which may be coloured and has a width. Default false. */
+  readonly isOutputTerminal?: boolean;
+  /** Columns of that terminal. Default 80. */
+  readonly columns?: number;
   /** Whether somebody sits at standard input who can answer a question. Default false. */
   readonly isTerminal?: boolean;
   /**
@@ -22,6 +26,8 @@ export interface CommandContext {
    * Ctrl-D. Absent where nobody can be asked, because standard input or standard error is no terminal.
    */
   readonly ask?: (question: string) => Promise<string | null>;
+  /** The same for a secret, which is not shown while it is typed. Absent where nobody can be asked. */
+  readonly askSecret?: (question: string) => Promise<string | null>;
   /**
    * Resolves when the process is asked to end, or when nobody wants to know any more. Until it is called, a signal ends the
    * process at once.

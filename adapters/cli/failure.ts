@@ -5,6 +5,7 @@ import { ApiError } from "../client/api-error.ts";
 import type { ProblemFault } from "../client/api-error.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
+import { toJsonLine } from "./output.ts";
 import { alignRows, toLine, toLines } from "./text.ts";
 
 /** The command was not used as it must be. */
@@ -13,8 +14,61 @@ export class UsageError extends Error {}
 /** Somebody was asked and did not say yes. */
 export class Declined extends Error {}
 
-/** Puts an error into a line, and one more for each fault of the input. */
-export function describeFailure(error: unknown): { text: string; code: ExitCode } {
+/** A failure as the problem object that the API has for it, on one line, with the exit code; what is found here has no HTTP status. */
+export function toProblemLine(error: unknown, about?: string): string {
+  const { code: exit_code } = describeFailure(error);
+  const subject = about === undefined ? {} : { about };
+  if (error instanceof ApiError) return toJsonLine({ ...error.problem, ...subject, exit_code });
+  const { code, title, detail, errors } = toOwnProblem(error);
+  return toJsonLine({
+    type: "about:blank",
+    title,
+    detail,
+    code,
+    ...(errors && { errors }),
+    ...subject,
+    exit_code,
+  });
+}
+
+interface OwnProblem {
+  code: string;
+  title: string;
+  detail: string;
+  errors?: ProblemFault[];
+}
+
+function toOwnProblem(error: unknown): OwnProblem {
+  const detail = error instanceof Error ? error.message : String(error);
+  if (error instanceof Declined) return { code: "DECLINED", title: "Nobody said yes.", detail };
+  if (error instanceof UsageError || error instanceof CommanderError)
+    return {
+      code: "USAGE",
+      title: "The command was not used as it must be.",
+      detail:
+        detail === "(outputHelp)"
+          ? "A command is missing; --help lists them."
+          : detail.replace(/^error: /, ""),
+    };
+  if (!isOrchestratorError(error)) return { code: "INTERNAL", title: "The command failed.", detail };
+  const errors = error.issues.map(({ path, ...issue }) => ({ pointer: `/${path.join("/")}`, ...issue }));
+  return { code: error.code, title: "The command failed.", detail, ...(errors.length > 0 && { errors }) };
+}
+
+/** A failure as text, with what it is about in front. */
+export function tellOf(error: unknown, about?: string): string {
+  const { text } = describeFailure(error);
+  return about === undefined ? text : text.replace(/^fleetwright: /, (start) => `${start}${toLine(about)}: `);
+}
+
+/**
+ * Puts an error into a line, and one more for each fault of the input.
+ *
+ * @param program - What the line begins with.
+ */
+export function describeFailure(error: unknown, program = "fleetwright"): { text: string; code: ExitCode } {
+  const say = (first: string, others: readonly string[]): string =>
+    toLines([`${program}: ${toLine(first)}`, ...others.map((line) => `  ${line}`)]);
   if (error instanceof CommanderError) {
     // Help and version were asked for; what else commander refuses it has explained already.
     return { text: "", code: error.exitCode === 0 ? exitCode.ok : exitCode.usage };
@@ -45,7 +99,7 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
 
 /** What to do where a plan is not true any more. */
 export const staleHint =
-  "What was planned is not what an apply would do now, so nothing was changed. Run the command again, or make another plan.";
+  "What was planned is not what an apply would do now, so nothing was changed. Make another plan, and apply that.";
 
 /** What to do about refusals that their message leaves open, by status and code. */
 const hints: ReadonlyMap<string, readonly string[]> = new Map([
@@ -65,10 +119,6 @@ const hints: ReadonlyMap<string, readonly string[]> = new Map([
     ],
   ],
 ]);
-
-function say(first: string, others: readonly string[]): string {
-  return toLines([`fleetwright: ${toLine(first)}`, ...others.map((line) => `  ${line}`)]);
-}
 
 function toFault({ pointer, message, line, column }: ProblemFault): string[] {
   const place = line === undefined ? [] : [`${line}:${column ?? 1}`];

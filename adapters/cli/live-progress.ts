@@ -5,6 +5,12 @@ import { toLine, toLines, toSafeText } from "./text.ts";
 
 type Output = Extract<OperationWatchItem, { type: "output" }>;
 
+/**
+ * Widths of the columns of symbol with type, identity and action: resources come one by one, and nobody knows how long the next are. What is
+ * longer sticks out.
+ */
+const columnWidths = [14, 30, 7] as const;
+
 /** Keeps what was shown: a connection that broke off is told everything again, and people are not. */
 export class LiveProgress {
   readonly #resources = new Set<string>();
@@ -26,7 +32,12 @@ export class LiveProgress {
         this.#told.clear();
         return this.#begin(`${item.operation.agent_name}: ${item.operation.kind}`);
       case "resources":
-        return toLines(describeResults(item.resources.filter((result) => this.#isNew(result))));
+        return toLines(
+          describeResults(
+            item.resources.filter((result) => this.#isNew(result)),
+            columnWidths,
+          ),
+        );
       case "output":
         return this.#output(item);
       case "ended":

@@ -1,6 +1,7 @@
 /** The real process as the surroundings of the command line. */
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { StringDecoder } from "node:string_decoder";
 import type { CommandContext } from "./context.ts";
 import { LogSink, openStandardError } from "./log-sink.ts";
 
@@ -44,6 +45,32 @@ function askAtTerminal(question: string): Promise<string | null> {
   });
 }
 
+/** Reads a line without showing it. The terminal is as it was afterwards, whatever ends it but a kill. */
+function askSecretAtTerminal(question: string): Promise<string | null> {
+  const { stdin, stderr } = process;
+  return new Promise((resolve) => {
+    let typed = "";
+    // A character may come in pieces.
+    const decoder = new StringDecoder("utf8");
+    const end = (answer: string | null): void => {
+      stdin.off("data", take).setRawMode(false).pause();
+      stderr.write("\n");
+      resolve(answer);
+    };
+    const take = (piece: Buffer): void => {
+      for (const key of decoder.write(piece)) {
+        if (key === "\r" || key === "\n") return end(typed);
+        // Ctrl-C and Ctrl-D.
+        if (key === "\u0003" || key === "\u0004") return end(null);
+        typed = key === "\u007f" || key === "\b" ? [...typed].slice(0, -1).join("") : typed + key;
+      }
+    };
+    // Before the question: who answers it at once must not see what they typed.
+    stdin.setRawMode(true).resume().on("data", take);
+    stderr.write(question);
+  });
+}
+
 /** This process: its streams, its environment, its signals. */
 export const processContext: CommandContext = {
   stdout: (piece) => void process.stdout.write(piece),
@@ -52,7 +79,10 @@ export const processContext: CommandContext = {
   environment: process.env,
   readInput: () => text(process.stdin),
   isTerminal: process.stdin.isTTY,
-  ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askAtTerminal }),
+  isOutputTerminal: process.stdout.isTTY,
+  // A terminal may not know its size: it says 0.
+  ...(process.stdout.isTTY && process.stdout.columns > 0 && { columns: process.stdout.columns }),
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askAtTerminal, askSecret: askSecretAtTerminal }),
   async readLine() {
     for await (const line of createInterface({ input: process.stdin })) return line;
     return "";

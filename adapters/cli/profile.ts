@@ -1,18 +1,10 @@
 /** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import type { CommandContext } from "./context.ts";
+import { replacePrivateFile } from "./private-file.ts";
 
 /** One user's sign-in. */
 export interface Profile {
@@ -80,18 +72,13 @@ export function readProfile(context: CommandContext): Profile | null {
 
 /** Writes the profile, readable by its owner only. */
 export function writeProfile(context: CommandContext, profile: Profile): void {
-  const path = profilePath(context);
+  writePrivate(profilePath(context), `${JSON.stringify(profile, null, 2)}\n`);
+}
+
+function writePrivate(path: string, text: string): void {
   makePrivateFolder(dirname(path));
-  const aside = `${path}.${process.pid}`;
-  rmSync(aside, { force: true });
-  const file = openSync(aside, "wx", 0o600);
-  try {
-    writeSync(file, `${JSON.stringify(profile, null, 2)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(aside, path);
+  // Two commands may write at the same time.
+  replacePrivateFile(path, text, `${path}.${process.pid}`);
 }
 
 /** Makes a folder that only its owner can look into, and those above it. */
@@ -104,8 +91,43 @@ function areKeys(value: unknown): boolean {
   return Object.values(value).every((key) => typeof key === "string" && /^[0-9a-f]{64}$/.test(key));
 }
 
+/** The profile that is used where none is named: the only one until there are others. */
+export const usualProfile = "default";
+
+/**
+ * Which profile counts: as given (`--profile`, `FLEETWRIGHT_PROFILE`), the one that `fleetwright use` named, or the usual one.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a name that can't be one.
+ */
+export function profileName(context: CommandContext): string {
+  const name = context.environment["FLEETWRIGHT_PROFILE"] ?? readUsed(context) ?? usualProfile;
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
+  const message = `${JSON.stringify(name)} can't be the name of a profile: 1-64 letters, digits, ".", "_" and "-".`;
+  throw new OrchestratorError("CONFIGURATION_INVALID", { message });
+}
+
+/** Makes a profile the one that is used from now on. */
+export function useProfile(context: CommandContext, name: string): void {
+  writePrivate(usedPath(context), `${name}\n`);
+}
+
+function readUsed(context: CommandContext): string | undefined {
+  try {
+    return readFileSync(usedPath(context), "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw damaged(usedPath(context), error);
+  }
+}
+
+function usedPath(context: CommandContext): string {
+  return join(homeFolder(context), "used-profile");
+}
+
 function profilePath(context: CommandContext): string {
-  return join(homeFolder(context), "profile.json");
+  const name = profileName(context);
+  const home = homeFolder(context);
+  return name === usualProfile ? join(home, "profile.json") : join(home, "profiles", `${name}.json`);
 }
 
 function damaged(path: string, cause: unknown): OrchestratorError {

@@ -1,5 +1,5 @@
 /** A plan or an apply of an assignment, on every agent that it matches. */
-import type { Operation, OperationDetail, RolloutDetail, RolloutMember, RolloutStrategy } from "fleetwright";
+import type { RolloutDetail, RolloutGroup, RolloutStrategy } from "fleetwright";
 import type { Client } from "fleetwright/client";
 import { askerOf, confirm, firstLines } from "./ask.ts";
 import type { Ask } from "./ask.ts";
@@ -7,44 +7,93 @@ import { collect } from "./call.ts";
 import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
+import { findRollout } from "./find-id.ts";
 import { toStrategy } from "./rollout-options.ts";
 import type { StrategyOptions } from "./rollout-options.ts";
-import { countOf, describeCounts, describeOperation, describeTotals } from "./show-results.ts";
+import { describeGroups, describeMembers, describeRecap, describeTotals } from "./show-groups.ts";
+import type { Grouped } from "./show-groups.ts";
+import { countOf, describeCounts } from "./show-results.ts";
 import { toLine, toLines } from "./text.ts";
-import { awaitOperation, awaitRollout, exitCodeOf, firstWaitSeconds, isTold, isUnfinished } from "./wait.ts";
+import { awaitRollout, firstWaitSeconds, isUnfinished } from "./wait.ts";
 
 /** Options of `fleetwright assignments apply`. */
 export interface AssignmentRunOptions extends StrategyOptions {
   yes?: boolean;
+  plan?: string;
   overrideWindow?: true;
   wait: boolean;
 }
 
-/** Tells what an apply would do, agent by agent. */
+/** Groups that are shown; there are rarely more than some. */
+const mostGroups = 50;
+
+/** Tells what an apply would do, agents with equal changes together. */
 export async function planAssignment(
   call: CommandCall,
   name: string,
   { wait }: { wait: boolean },
 ): Promise<ExitCode> {
   const wait_seconds = wait ? firstWaitSeconds : 0;
-  return follow(call, await call.client.assignments.plan(name, { wait_seconds }), wait);
+  return follow(call, await call.client.assignments.plan(name, { wait_seconds, show_agents: 0 }), wait);
 }
 
 /** Applies; asks first where it is about more than one agent or would remove something, and somebody is there to ask. */
 export async function applyAssignment(
   call: CommandCall,
   name: string,
-  { wait, yes, overrideWindow, ...options }: AssignmentRunOptions,
+  { wait, yes, plan: typed, overrideWindow, ...options }: AssignmentRunOptions,
 ): Promise<ExitCode> {
+  const plan = typed === undefined ? undefined : await findRollout(call.client, typed);
   const ask = askerOf(call, yes);
   const strategy = toStrategy(options);
-  const rollout = ask ? await agree(call, ask, { name, strategy }) : strategy;
+  if (ask && plan !== undefined) await agreeToPlan(call, ask, { name, plan });
+  const rollout = ask && plan === undefined ? await agree(call, ask, { name, strategy }) : strategy;
   const input = {
     wait_seconds: wait ? firstWaitSeconds : 0,
+    show_agents: 0,
+    ...(plan !== undefined && { plan_rollout_id: plan }),
     ...(rollout && { rollout }),
     ...(overrideWindow && { override_window: true }),
   };
   return follow(call, await call.client.assignments.apply(name, input), wait);
+}
+
+/** Shows a rollout as it is: its groups and what all agents came to. */
+export async function showRollout(call: CommandCall, rollout: RolloutDetail): Promise<ExitCode> {
+  const grouped = await readGroups(call.client, rollout);
+  const { operations: _1, truncated: _2, ...shown } = rollout;
+  const { groups, further } = grouped;
+  call.show({ ...shown, groups, further }, () => describeGroups(rollout, grouped) + describeRecap(rollout));
+  return exitCodeOfRollout(rollout);
+}
+
+/** What the end of a rollout means for whoever called the command. */
+export function exitCodeOfRollout(rollout: RolloutDetail): ExitCode {
+  if (isUnfinished(rollout)) return exitCode.unfinished;
+  const { kind, counts, matched, recap } = rollout;
+  if ((counts["succeeded"] ?? 0) < matched) return exitCode.failure;
+  return kind === "plan" && (recap?.changed ?? 0) > 0 ? exitCode.differs : exitCode.ok;
+}
+
+async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
+  return showRollout(call, await awaitRollout(call.client, begun, wait));
+}
+
+async function readGroups(client: Client, { rollout_id, recap }: RolloutDetail): Promise<Grouped> {
+  const { items, next_cursor } = await groupsOf(client, rollout_id, { limit: mostGroups });
+  const shown = items.reduce((sum, { count }) => sum + count, 0);
+  // Those that were not begun yet are in no group.
+  const { changed = 0, unchanged = 0, failed = 0, stale = 0, cancelled = 0, unknown = 0 } = recap ?? {};
+  const grouped = changed + unchanged + failed + stale + cancelled + unknown;
+  return { groups: items, further: next_cursor === null ? 0 : Math.max(0, grouped - shown) };
+}
+
+function groupsOf(
+  client: Client,
+  rolloutId: string,
+  query: { limit: number; show_resources?: number },
+): ReturnType<Client["rollouts"]["changes"]> {
+  return collect((page: object) => client.rollouts.changes(rolloutId, page), query);
 }
 
 /** Has somebody agree, and gets a strategy by which no agent removes more than the one that was seen to remove most. */
@@ -55,27 +104,70 @@ async function agree(
 ): Promise<RolloutStrategy> {
   const { client, context } = call;
   const bound = strategy?.max_removals ?? (await client.assignments.get(name)).rollout?.max_removals;
-  const begun = await client.assignments.plan(name, { wait_seconds: firstWaitSeconds });
+  const begun = await client.assignments.plan(name, { wait_seconds: firstWaitSeconds, show_agents: 0 });
   const preview = await awaitRollout(client, begun, true);
-  const ofPreview = { rollout_id: preview.rollout_id, limit: Infinity };
-  const told = (await collect(client.operations.list, ofPreview)).items.filter(isTold);
-  const removing = told.filter(({ counts }) => counts.removed > 0);
+  const { told, removing } = await lookAt(client, preview);
   const most = removing.reduce((before, { counts }) => Math.max(before, counts.removed), 0);
-  const dark = describeDark(preview.matched - told.length, most);
+  const dark = describeDark(preview.matched - told, most);
   if (preview.matched > 1 || removing.length > 0) {
     await confirm(ask, {
-      told: [
-        toLine(`${name}: ${countOf(preview.matched, "agent")}, ${describeTotals(told)}`),
-        ...firstLines(removing.map(describeOne)),
-        ...dark,
-      ],
-      question: `Apply on ${countOf(preview.matched, "agent")}${describeRemovals(removing, preview.matched)}?`,
+      told: [...describePreview(name, preview, removing), ...dark],
+      question: questionAbout(preview),
       otherwise: "Nothing was changed.",
     });
   } else {
     context.stderr(toLines(dark));
   }
   return { ...strategy, max_removals: Math.min(most, bound ?? most) };
+}
+
+/** Has somebody agree to a plan that is there. */
+async function agreeToPlan(
+  { client }: CommandCall,
+  ask: Ask,
+  { name, plan }: { name: string; plan: string },
+): Promise<void> {
+  const preview = await client.rollouts.get(plan, { show_agents: 0 });
+  const { kind, assignment, status } = preview;
+  // The server says why it can't be applied: nobody is asked about what would be refused after a yes.
+  if (kind !== "plan" || assignment !== name || (status !== "succeeded" && status !== "partial")) return;
+  const { removing } = await lookAt(client, preview);
+  if (preview.matched < 2 && removing.length === 0) return;
+  await confirm(ask, {
+    told: describePreview(name, preview, removing),
+    question: questionAbout(preview),
+    otherwise: "Nothing was changed.",
+  });
+}
+
+/** On how many agents a plan tells what an apply would do, and the groups of those that it would remove something from. */
+async function lookAt(
+  client: Client,
+  { rollout_id, recap }: RolloutDetail,
+): Promise<{ told: number; removing: RolloutGroup[] }> {
+  const { changed = 0, unchanged = 0, failed = 0, removing = 0 } = recap ?? {};
+  if (failed + removing === 0) return { told: changed + unchanged, removing: [] };
+  const { items } = await groupsOf(client, rollout_id, { limit: Infinity, show_resources: 0 });
+  // One that failed somewhere tells the rest.
+  const partly = items.filter(({ outcome, error }) => outcome === "failed" && !error);
+  return {
+    told: partly.reduce((sum, { count }) => sum + count, changed + unchanged),
+    removing: items.filter(({ counts }) => counts.removed > 0),
+  };
+}
+
+function describePreview(
+  name: string,
+  { matched, recap }: RolloutDetail,
+  removing: readonly RolloutGroup[],
+): string[] {
+  const totals = recap ? describeTotals(recap, recap.failed === 0) : "";
+  const lines = removing.map((group) => `  ${describeMembers(group)}: ${describeCounts(toCounts(group))}`);
+  return [toLine(`${name}: ${countOf(matched, "agent")}, ${totals}`), ...firstLines(lines)];
+}
+
+function toCounts({ counts }: RolloutGroup): Parameters<typeof describeCounts>[0] {
+  return { ...counts, total: 0, unchanged: 0, skipped: 0 };
 }
 
 /** Agents whose plan says nothing, such as those that are away. */
@@ -85,48 +177,9 @@ function describeDark(agents: number, most: number): string[] {
   return [`  ${countOf(agents, "agent")} could not be planned on; an apply there removes ${limit}`];
 }
 
-function describeOne({ agent_name, counts }: Operation): string {
-  return toLine(`  ${agent_name}: ${describeCounts(counts)}`);
-}
-
-function describeRemovals(removing: readonly Operation[], matched: number): string {
-  const removed = removing.reduce((sum, { counts }) => sum + counts.removed, 0);
-  if (removed === 0) return "";
-  const where = matched === 1 ? "" : ` on ${removing.length} of them`;
-  return ` and remove ${countOf(removed, "resource")}${where}`;
-}
-
-/** Every agent of a rollout, also where the rollout itself shows only the first. */
-async function membersOf(client: Client, rollout: RolloutDetail): Promise<readonly RolloutMember[]> {
-  if (!rollout.truncated) return rollout.operations;
-  const list = (query: object) => client.rollouts.agents(rollout.rollout_id, { ...query });
-  return (await collect(list, { limit: Infinity })).items;
-}
-
-async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
-  const { client } = call;
-  const rollout = await awaitRollout(client, begun, wait);
-  const members = await membersOf(client, rollout);
-  const operations: OperationDetail[] = [];
-  for (const { operation_id } of members) {
-    if (operation_id !== undefined) operations.push(await awaitOperation(client, operation_id, wait));
-  }
-  const refused = members.filter(({ error, operation_id }) => error && operation_id === undefined);
-  call.show({ ...rollout, operations }, () => describeRollout(rollout, operations, refused));
-  if (refused.length > 0) return exitCode.failure;
-  return isUnfinished(rollout) ? exitCode.unfinished : exitCodeOf(operations);
-}
-
-function describeRollout(
-  rollout: RolloutDetail,
-  operations: readonly OperationDetail[],
-  refused: readonly RolloutMember[],
-): string {
-  const { assignment, kind, matched } = rollout;
-  const succeeded = operations.filter(({ status }) => status === "succeeded").length;
-  const lines = refused.map(({ name, error }) => toLine(`${name}: ${error?.code}: ${error?.message}`));
-  const told = rollout.reason === undefined ? [] : [toLine(rollout.reason)];
-  const totals = isUnfinished(rollout) ? [] : [`${assignment}: ${describeTotals(operations)}`];
-  const summary = `${assignment}: ${kind} succeeded on ${succeeded} of ${matched} agents`;
-  return operations.map(describeOperation).join("") + toLines([...lines, ...told, ...totals, summary]);
+function questionAbout({ matched, recap }: RolloutDetail): string {
+  const removed = recap?.resources.removed ?? 0;
+  const where = matched === 1 ? "" : ` on ${recap?.removing} of them`;
+  const removals = removed === 0 ? "" : ` and remove ${countOf(removed, "resource")}${where}`;
+  return `Apply on ${countOf(matched, "agent")}${removals}?`;
 }

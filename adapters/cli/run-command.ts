@@ -9,6 +9,7 @@ import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { findAgent } from "./find-agent.ts";
+import { findRollout } from "./find-id.ts";
 import { asOnTerminal } from "./live-progress.ts";
 import { readText } from "./read-text.ts";
 import { toStrategy } from "./rollout-options.ts";
@@ -65,7 +66,7 @@ export async function runCommand(
 
 /** Shows a run as it is now. */
 export async function showRun(call: CommandCall, runId: string): Promise<ExitCode> {
-  return tell(call, await call.client.runs.get(runId));
+  return tell(call, await call.client.runs.get(await findRollout(call.client, runId)));
 }
 
 async function toWhere(

@@ -7,6 +7,7 @@ import type { CommandCall } from "./call.ts";
 import type { ExitCode } from "./context.ts";
 import { staleHint, UsageError } from "./failure.ts";
 import { findAgent } from "./find-agent.ts";
+import { findOperation } from "./find-id.ts";
 import { LiveProgress } from "./live-progress.ts";
 import type { ParamOptions } from "./options.ts";
 import { agreeToRemovals, nothingRemoved } from "./removals.ts";
@@ -33,10 +34,13 @@ export interface RunOptions {
 /** Plans or applies; an apply asks first where it would remove something and somebody is there to ask. */
 export async function runOne(
   call: CommandCall,
-  { kind, agent, options }: { kind: "plan" | "apply"; agent: string | undefined; options: RunOptions },
+  { kind, agent, options: typed }: { kind: "plan" | "apply"; agent: string | undefined; options: RunOptions },
 ): Promise<ExitCode> {
   const { client } = call;
+  const plan_id = typed.plan === undefined ? {} : { plan: await findOperation(client, typed.plan) };
+  const options = { ...typed, ...plan_id };
   const node_id = await findMachine(call, agent, options.plan);
+
   const isLive = options.wait && call.options.json !== true;
   const wait_seconds = options.wait && !isLive ? firstWaitSeconds : 0;
   if (kind === "plan") {
@@ -56,6 +60,11 @@ export async function runOne(
   }
   const begun = await client.state.apply(node_id, { ...input, wait_seconds });
   return follow(call, begun, { isLive, waits: options.wait });
+}
+
+/** Shows how an operation goes on until it has ended, from its beginning; as JSON, what it came to. */
+export function watchOperation(call: CommandCall, operation_id: string): Promise<ExitCode> {
+  return follow(call, { operation_id }, { isLive: call.options.json !== true, waits: true });
 }
 
 /** What an apply with these options would do; null where it waits for an agent that is not there. */
@@ -89,7 +98,7 @@ async function findMachine({ client }: CommandCall, agent?: string, plan?: strin
 
 async function follow(
   call: CommandCall,
-  { operation_id }: Operation,
+  { operation_id }: Pick<Operation, "operation_id">,
   { isLive, waits }: { isLive: boolean; waits: boolean },
 ): Promise<ExitCode> {
   const operation = isLive ? await showLive(call, operation_id) : await showEnd(call, operation_id, waits);
@@ -99,7 +108,7 @@ async function follow(
 
 async function showEnd(call: CommandCall, operationId: string, waits: boolean): Promise<Operation> {
   const operation = await awaitOperation(call.client, operationId, waits);
-  call.show(operation, () => describeOperation(operation));
+  call.show(operation, () => call.paint.results(describeOperation(operation)));
   return operation;
 }
 
@@ -107,7 +116,7 @@ async function showEnd(call: CommandCall, operationId: string, waits: boolean): 
 async function showLive(call: CommandCall, operationId: string): Promise<Operation> {
   const progress = new LiveProgress();
   for await (const item of call.client.operations.watch(operationId)) {
-    call.context.stdout(progress.tell(item));
+    call.context.stdout(call.paint.results(progress.tell(item)));
     if (item.type === "ended") return item.operation;
   }
   return call.client.operations.get(operationId);

@@ -5,6 +5,7 @@
 import { handshakeOptionTable, oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
 import type { SettingRow } from "fleetwright/options";
 import {
+  installOptions,
   listenAppOptions,
   ownMetricsOptions,
   proxyOptions,
@@ -26,6 +27,11 @@ export const settingTable = {
     defaultText: "`./.fleetwright`",
   },
   adminPublicKeys,
+  tls: {
+    text: "Makes a certificate by itself, and renews it: `self-signed`",
+    rule: oneOf(["self-signed"]),
+    defaultText: "plain HTTP",
+  },
   tlsCert: { text: "Certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
   tlsKey: { text: "Private key of the certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
   secretsKey: {
@@ -44,6 +50,7 @@ export const settingTable = {
   ...handshakeOptionTable,
   ...stopOptions,
   ...ownMetricsOptions,
+  ...installOptions,
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },
   ...orchestratorRows,
 } satisfies Record<string, SettingRow>;

@@ -10,6 +10,10 @@ import type { CommandContext } from "./context.ts";
 import type { LogLevel } from "./log-level.ts";
 import { aboutSettings, placesOf, settings } from "./setting-table.ts";
 import type { FlagName, SettingName } from "./setting-table.ts";
+import type { GivenPart } from "./work/tls/certificate-source.ts";
+
+/** Where the certificate of the server comes from. */
+export type TlsSettings = { kind: "given"; cert: GivenPart; key: GivenPart } | { kind: "self-signed" };
 
 /** Everything that the server can be told. */
 export interface ServerSettings {
@@ -17,8 +21,8 @@ export interface ServerSettings {
   port: number;
   /** Absolute. */
   dataDir: string;
-  /** Certificate and key, PEM; null for plain HTTP. */
-  tls: { cert: string; key: string } | null;
+  /** Null for plain HTTP. */
+  tls: TlsSettings | null;
   allowInsecure: boolean;
   trustedProxies: string[];
   proxyProtocol: boolean;
@@ -31,6 +35,8 @@ export interface ServerSettings {
   metricsPort: number;
   /** Null: none. */
   metricsToken: string | null;
+  /** Null: beside this program. */
+  agentDir: string | null;
   /** The key for secrets and the program that prints it; null: not given. */
   secretsKey: string | null;
   secretsKeyCommand: string | null;
@@ -47,8 +53,7 @@ export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure" | "proxyP
 };
 
 /** A text that was given, and what the message about it begins with. */
-interface GivenText {
-  text: string;
+interface GivenText extends GivenPart {
   place: string;
 }
 
@@ -62,6 +67,7 @@ export function readSettings(context: CommandContext, flags: ServerFlags): Serve
   const faults: string[] = [];
   const given: Partial<Record<SettingName, unknown>> = {};
   const places = new Map<string, string>();
+  const files = new Map<string, string | null>();
   for (const [name, { rule }] of settings()) {
     const found = findText(name, { context, flags, faults });
     if (found === null) continue;
@@ -71,13 +77,14 @@ export function readSettings(context: CommandContext, flags: ServerFlags): Serve
     faults.push(...wrong.map((message) => `${found.place}: it ${message}`));
     if (wrong.length === 0) given[name] = value;
     places.set(name, found.place);
+    files.set(name, found.file);
   }
   for (const { path, message } of serverFaultsTogether(given))
     faults.push(`${places.get(String(path[0]))}: it ${aboutSettings(message)}`);
   faults.push(...tlsFaults(places));
   if (faults.length > 0)
     throw new OrchestratorError("CONFIGURATION_INVALID", { message: `${faults.join("; ")}.` });
-  return toServerSettings(given);
+  return { ...toServerSettings(given), tls: tlsOf(given, files) };
 }
 
 /**
@@ -107,7 +114,7 @@ function findText(
   const { variable, flag, flagName, isInFile } = placesOf(name);
   const inFile = (path: string, place: string): GivenText | null => {
     try {
-      return { text: readFileSync(path, "utf8").trim(), place };
+      return { text: readFileSync(path, "utf8").trim(), place, file: resolve(path) };
     } catch (cause) {
       const { code = "unknown" } = cause as NodeJS.ErrnoException;
       faults.push(`${place}: its file ${path} can't be read (${code})`);
@@ -116,31 +123,50 @@ function findText(
   };
   const ofFlag = flags[flagName];
   if (ofFlag !== undefined)
-    return isInFile ? inFile(String(ofFlag), flag) : { text: String(ofFlag), place: flag };
+    return isInFile ? inFile(String(ofFlag), flag) : { text: String(ofFlag), place: flag, file: null };
   const text = environment[variable];
-  if (text !== undefined) return { text, place: variable };
+  if (text !== undefined) return { text, place: variable, file: null };
   const path = environment[`${variable}_FILE`];
   return path === undefined ? null : inFile(path, `${variable}_FILE`);
 }
 
-/** A certificate and its key are given together. */
+/** A certificate and its key are given together, and neither where the server makes its own. */
 function tlsFaults(places: ReadonlyMap<string, string>): string[] {
   const names = ["tlsCert", "tlsKey"] as const;
-  const missing = names.filter((name) => !places.has(name));
-  if (missing.length !== 1) return [];
-  const there = names.find((name) => places.has(name))!;
-  return [`${placesOf(missing[0]!).variable}: it is needed beside ${places.get(there)}`];
+  const there = names.find((name) => places.has(name));
+  const own = places.get("tls");
+  if (there === undefined) return [];
+  if (own !== undefined) return [`${own}: it is one of two with ${places.get(there)}: give one`];
+  const missing = names.find((name) => !places.has(name));
+  return missing === undefined
+    ? []
+    : [`${placesOf(missing).variable}: it is needed beside ${places.get(there)}`];
 }
 
-function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerSettings {
+function tlsOf(
+  { tls, tlsCert, tlsKey }: Partial<Record<SettingName, unknown>>,
+  files: ReadonlyMap<string, string | null>,
+): TlsSettings | null {
+  if (tls !== undefined) return { kind: "self-signed" };
+  if (tlsCert === undefined) return null;
+  const part = (name: SettingName, text: unknown): GivenPart => ({
+    text: String(text),
+    file: files.get(name) ?? null,
+  });
+  return { kind: "given", cert: part("tlsCert", tlsCert), key: part("tlsKey", tlsKey) };
+}
+
+function toServerSettings(given: Partial<Record<SettingName, unknown>>): Omit<ServerSettings, "tls"> {
   const withDefaults = Object.fromEntries(
     settings().map(([name, row]: [SettingName, SettingRow]) => [name, given[name] ?? row.default]),
   );
-  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
-    withDefaults as Record<SettingName, never>;
+  const { host, port, dataDir, allowInsecure, trustedProxies, allowedHosts } = withDefaults as Record<
+    SettingName,
+    never
+  >;
   const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
     withDefaults as Record<SettingName, never>;
-  const { metricsPort, metricsToken, secretsKey, secretsKeyCommand } = withDefaults as Record<
+  const { metricsPort, metricsToken, agentDir, secretsKey, secretsKeyCommand } = withDefaults as Record<
     SettingName,
     never
   >;
@@ -150,7 +176,6 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     host,
     port,
     dataDir: resolve(dataDir),
-    tls: tlsCert === undefined ? null : { cert: tlsCert, key: tlsKey },
     allowInsecure,
     trustedProxies: trustedProxies ?? [],
     proxyProtocol,
@@ -161,6 +186,7 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     drainSeconds,
     metricsPort,
     metricsToken: metricsToken ?? null,
+    agentDir: agentDir === undefined ? null : resolve(agentDir),
     secretsKey: secretsKey ?? null,
     secretsKeyCommand: secretsKeyCommand ?? null,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
@@ -172,6 +198,7 @@ const ofServer = [
   "host",
   "port",
   "dataDir",
+  "tls",
   "tlsCert",
   "tlsKey",
   "allowInsecure",
@@ -183,6 +210,7 @@ const ofServer = [
   "drainSeconds",
   "metricsPort",
   "metricsToken",
+  "agentDir",
   "secretsKey",
   "secretsKeyCommand",
   "logLevel",

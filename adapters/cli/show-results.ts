@@ -1,6 +1,6 @@
 /** Operations and the results of their resources, for people. */
 import type { Change, Counts, DriftDetail, Operation, OperationDetail, ResourceResult } from "fleetwright";
-import { alignRows, toLine, toLines, toSafeText } from "./text.ts";
+import { alignRows, idColumn, timeColumn, toLine, toLines, toSafeText } from "./text.ts";
 
 /** One line an operation, one a resource, and below each what differs. */
 export function describeOperation(operation: OperationDetail): string {
@@ -63,31 +63,10 @@ export function describeCounts(counts: Counts, removedOn = ""): string {
   return some.length === 0 ? "nothing to do" : some.join(", ");
 }
 
-/** The counts of several agents together, e.g. "3 to remove on 2 agents, 1 to change". */
-export function describeTotals(operations: readonly Operation[]): string {
-  const totals = { ...noCounts };
-  for (const { counts } of operations) for (const name of countNames) totals[name] += counts[name];
-  const removing = operations.filter(({ counts }) => counts.removed > 0).length;
-  if (totals.total === 0 && operations.some(({ status }) => status !== "succeeded")) return "no results";
-  return describeCounts(totals, ` on ${countOf(removing, "agent")}`);
-}
-
 /** A number with its noun, e.g. "1 agent", "2 agents". */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
-
-const noCounts: Readonly<Counts> = {
-  total: 0,
-  unchanged: 0,
-  changed: 0,
-  would_change: 0,
-  unknown: 0,
-  removed: 0,
-  failed: 0,
-  skipped: 0,
-};
-const countNames = Object.keys(noCounts) as (keyof Counts)[];
 
 /** Nothing while an operation is open: what it has done so far is told at its end. */
 function describeProgress(operation: Operation): string {
@@ -107,17 +86,21 @@ function isOpen({ status }: Operation): boolean {
 
 /** Columns of a list of operations. */
 export const operationColumns = [
-  ["OPERATION", (operation: Operation) => operation.operation_id],
+  ["OPERATION", (operation: Operation) => operation.operation_id, idColumn],
   ["AGENT", (operation: Operation) => operation.agent_name],
   ["KIND", (operation: Operation) => operation.kind],
   ["STATUS", (operation: Operation) => operation.status],
   ["RESULT", (operation: Operation) => (isOpen(operation) ? "-" : describeEnd(operation))],
-  ["CREATED", (operation: Operation) => operation.created_at],
+  ["CREATED", (operation: Operation) => operation.created_at, timeColumn],
 ] as const;
 
-/** One line a resource, with its action and what caused it as the JSON has them, and below it what differs. */
-export function describeResults(results: readonly ResourceResult[]): string[] {
-  const heads = describeHeads(results);
+/**
+ * One line a resource, with its action and what caused it as the JSON has them, and below it what differs.
+ *
+ * @param least - Least widths of the columns.
+ */
+export function describeResults(results: readonly ResourceResult[], least?: readonly number[]): string[] {
+  const heads = describeHeads(results, least);
   return results.flatMap((result, at) => [
     heads[at] ?? "",
     ...result.changes.flatMap(describeChange).map((line) => `      ${line}`),
@@ -125,8 +108,8 @@ export function describeResults(results: readonly ResourceResult[]): string[] {
 }
 
 /** The same without what differs. */
-export function describeHeads(results: readonly ResourceResult[]): string[] {
-  return alignRows(results.map(toRow)).map((head) => `  ${head}`);
+export function describeHeads(results: readonly ResourceResult[], least?: readonly number[]): string[] {
+  return alignRows(results.map(toRow), least).map((head) => `  ${head}`);
 }
 
 function toRow(result: ResourceResult): string[] {

@@ -1,15 +1,58 @@
 /** Text for people: tables, and text of others made harmless. */
+import { fitRows, shortIds, toRelativeTime } from "./cells.ts";
+import type { TableView } from "./cells.ts";
+
+/** What a column holds, where that matters for how it is shown. */
+export interface ColumnKind {
+  /** Ids are cut where they stay unique, times are told as how long ago; neither in a wide table. */
+  readonly holds?: "id" | "time";
+  /** Whether it stands in wide tables only. */
+  readonly isWideOnly?: boolean;
+}
 
 /** One column of a table. */
-export type Column<Item> = readonly [header: string, value: (item: Item) => string | number | undefined];
+export type Column<Item> = readonly [
+  header: string,
+  value: (item: Item) => string | number | undefined,
+  kind?: ColumnKind,
+];
 
-/** Lays items out in columns that line up; only a heading where there are none. */
-export function toTable<Item>(items: readonly Item[], columns: readonly Column<Item>[]): string {
+/** A column of ids. */
+export const idColumn: ColumnKind = { holds: "id" };
+/** A column of times. */
+export const timeColumn: ColumnKind = { holds: "time" };
+/** A column that there is room for in wide tables only. */
+export const wideColumn: ColumnKind = { isWideOnly: true };
+
+/**
+ * Lays items out in columns that line up; only a heading where there are none.
+ *
+ * @param view - Default: everything in full.
+ */
+export function toTable<Item>(
+  items: readonly Item[],
+  columns: readonly Column<Item>[],
+  view: TableView = { isWide: true, now: 0, width: Infinity },
+): string {
+  const shown = columns.filter(([, , kind]) => view.isWide || kind?.isWideOnly !== true);
+  const cells = shown.map((column) => cellsOf(items, column, view));
   const rows = [
-    columns.map(([header]) => header),
-    ...items.map((item) => columns.map(([, value]) => toLine(String(value(item) ?? "-")))),
+    shown.map(([header]) => header),
+    ...items.map((_, row) => cells.map((column) => column[row] ?? "-")),
   ];
-  return toLines(alignRows(rows));
+  const fixed = shown.map(([, , kind]) => kind?.holds !== undefined);
+  const lines = alignRows(view.isWide ? rows : fitRows(rows, { width: view.width, fixed }));
+  return toLines(view.paint ? view.paint.table(lines) : lines);
+}
+
+function cellsOf<Item>(
+  items: readonly Item[],
+  [, value, kind]: Column<Item>,
+  { isWide, now }: TableView,
+): string[] {
+  const texts = items.map((item) => toLine(String(value(item) ?? "-")));
+  if (isWide || kind?.holds === undefined) return texts;
+  return kind.holds === "id" ? shortIds(texts) : texts.map((text) => toRelativeTime(text, now));
 }
 
 /** Lays facts out, one a line: a name and its value. */
@@ -18,9 +61,13 @@ export function toFacts(facts: readonly (readonly [name: string, value: unknown]
   return toLines(alignRows(known.map(([name, value]) => [name, toLine(String(value))])));
 }
 
-/** Pads every cell but the last of a row to the width of its column. */
-export function alignRows(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
+/**
+ * Pads every cell but the last of a row to the width of its column.
+ *
+ * @param least - Least widths of the columns: rows that are told one after the other line up by them.
+ */
+export function alignRows(rows: readonly (readonly string[])[], least: readonly number[] = []): string[] {
+  const widths: number[] = [...least];
   for (const row of rows) {
     for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
   }

@@ -25,7 +25,7 @@ export async function awaitOperation(
   }
 }
 
-/** The same for a rollout. */
+/** The same for a rollout: the server says when it has ended. It is without its agents then. */
 export async function awaitRollout(
   client: Client,
   begun: RolloutDetail,
@@ -33,8 +33,12 @@ export async function awaitRollout(
 ): Promise<RolloutDetail> {
   let rollout = begun;
   while (waits && isUnfinished(rollout)) {
-    await pause(pollMs);
-    rollout = await client.rollouts.get(rollout.rollout_id);
+    rollout = await client.rollouts.get(rollout.rollout_id, {
+      show_agents: 0,
+      wait_seconds: firstWaitSeconds,
+    });
+    // A server that ends answers at once.
+    if (isUnfinished(rollout)) await pause(pollMs);
   }
   return rollout;
 }

@@ -47,7 +47,10 @@ export class ApiError extends Error {
 /** The server could not be reached, or its answer could not be read. */
 export function unreachable(url: string, cause: unknown): ApiError {
   const title = "The server can't be reached.";
-  const detail = `${url} can't be reached${reasonOf(cause)}.`;
+  const reason = reasonOf(cause);
+  const detail = isDistrust(reason)
+    ? `${url} can't be reached: its certificate is not trusted here${reason}. NODE_EXTRA_CA_CERTS names a file with an authority to trust.`
+    : `${url} can't be reached${reason}.`;
   return new ApiError({ type: "about:blank", title, status: 0, detail, code: "UNAVAILABLE" }, cause);
 }
 
@@ -86,6 +89,13 @@ function isProblem(value: unknown): value is ApiProblem {
   if (typeof value !== "object" || value === null) return false;
   const { code, detail, status } = value as Partial<ApiProblem>;
   return typeof code === "string" && typeof detail === "string" && typeof status === "number";
+}
+
+/** What Node says of a certificate whose authority it does not know (OpenSSL's names of verification errors). */
+const distrusts = /UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT/;
+
+function isDistrust(reason: string): boolean {
+  return distrusts.test(reason);
 }
 
 /** `fetch` hides why it failed in a chain of causes; the innermost code says it best. */

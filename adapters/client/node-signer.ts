@@ -1,17 +1,32 @@
-/** Keys of operators in files: Ed25519 private keys as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes them. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+/**
+ * Keys of operators in files: Ed25519 private keys as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes them, or as
+ * `ssh-keygen -t ed25519` does.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { OrchestratorError } from "fleetwright/errors";
+import { isSignature } from "./node-signature.ts";
 import type { OperatorSigner } from "./signer.ts";
-import type { SignedText } from "./verify.ts";
+import { parseSshKey, UnreadableKey } from "./ssh-key.ts";
+import type { SshKey } from "./ssh-key.ts";
+
+/** How a key file is read. */
+export interface ReadSignerOptions {
+  /**
+   * Asks for the passphrase of an OpenSSH key that has one, once, when something is to be signed; null where nobody tells it. Default:
+   * such a key is refused.
+   */
+  passphrase?: () => Promise<string | null>;
+}
 
 /**
  * Reads a key file.
  *
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` where there is no such file or it holds no Ed25519 private key.
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where there is no such file, it holds no Ed25519 private key, or one with a passphrase
+ * that nobody can be asked for. Signing throws it where the passphrase is wrong.
  */
-export function readSigner(path: string): OperatorSigner {
+export function readSigner(path: string, options: ReadSignerOptions = {}): OperatorSigner {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -19,11 +34,36 @@ export function readSigner(path: string): OperatorSigner {
     const { code = "unknown" } = cause as NodeJS.ErrnoException;
     throw refused(`The key file ${path} can't be read (${code}).`, cause);
   }
+  let ssh: SshKey | null;
   try {
-    return toSigner(createPrivateKey(text));
+    ssh = parseSshKey(text);
+    if (!ssh?.isEncrypted) return toSigner(ssh ? ssh.openPlain() : createPrivateKey(text));
   } catch (cause) {
-    throw refused(`${path} holds no Ed25519 private key in PEM.`, cause);
+    if (cause instanceof UnreadableKey) throw refused(`${path} ${cause.message}.`, cause);
+    if (text.includes("-----BEGIN ENCRYPTED PRIVATE KEY-----"))
+      throw refused(`${path} is a PEM with a passphrase: only keys of OpenSSH may have one.`, cause);
+    throw refused(`${path} holds no Ed25519 private key, neither in PEM nor as OpenSSH has it.`, cause);
   }
+  if (!options.passphrase) throw refused(`${path} needs its passphrase.`, undefined);
+  return sealedSigner(path, ssh, options.passphrase);
+}
+
+function sealedSigner(path: string, ssh: SshKey, ask: () => Promise<string | null>): OperatorSigner {
+  let opened: Promise<KeyObject> | null = null;
+  const open = async (): Promise<KeyObject> => {
+    const passphrase = await ask();
+    if (passphrase === null) throw refused(`Nobody told the passphrase of ${path}.`, undefined);
+    try {
+      return await ssh.open(passphrase);
+    } catch (cause) {
+      throw refused(`${path} can't be opened: the passphrase is wrong, or the key is damaged.`, cause);
+    }
+  };
+  return {
+    publicKey: ssh.publicKey.toString("hex"),
+    sign: async (message) => sign(null, Buffer.from(message, "utf8"), await (opened ??= open())),
+    verify: isSignature,
+  };
 }
 
 /**
@@ -32,8 +72,11 @@ export function readSigner(path: string): OperatorSigner {
  * @throws {OrchestratorError} `ALREADY_EXISTS` where there is a file: a key is never overwritten.
  */
 export function createKeyFile(path: string): OperatorSigner {
-  const { privateKey } = generateKeyPairSync("ed25519");
-  const text = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
+  // As text at once: Node 20 may stand still where it exports a key that it has just generated.
+  const { privateKey: text } = generateKeyPairSync("ed25519", {
+    publicKeyEncoding: { format: "pem", type: "spki" },
+    privateKeyEncoding: { format: "pem", type: "pkcs8" },
+  });
   let file: number;
   try {
     file = openSync(path, "wx", 0o600);
@@ -47,7 +90,7 @@ export function createKeyFile(path: string): OperatorSigner {
   } finally {
     closeSync(file);
   }
-  return toSigner(privateKey);
+  return toSigner(createPrivateKey(text));
 }
 
 function toSigner(key: KeyObject): OperatorSigner {
@@ -58,16 +101,6 @@ function toSigner(key: KeyObject): OperatorSigner {
     sign: (message) => sign(null, Buffer.from(message, "utf8"), key),
     verify: isSignature,
   };
-}
-
-function isSignature({ publicKey, message, signature }: SignedText): boolean {
-  const x = Buffer.from(publicKey).toString("base64url");
-  try {
-    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-    return verify(null, Buffer.from(message, "utf8"), key, signature);
-  } catch {
-    return false;
-  }
 }
 
 function refused(message: string, cause: unknown): OrchestratorError {

@@ -32,7 +32,10 @@ export interface RoutedVerbs {
     get: (operatorId: string, options?: CallOptions) => Promise<Output<"operatorSchema">>;
     /** Remove an operator. Ends the operator's sessions and streams at once. The last Admin can't be removed. */
     remove: (operatorId: string, options?: CallOptions) => Promise<null>;
-    /** Change an operator's role. Ends the operator's sessions, so that the new role holds at once. The last Admin stays one. */
+    /**
+     * Change an operator's role. Ends the operator's sessions, so that the new role holds at once; where the role stays, so do
+     * they. The last Admin stays one.
+     */
     setRole: (operatorId: string, input: Input<"setRoleInput", "operator_id">, options?: CallOptions) => Promise<Output<"operatorSchema">>;
   };
   agents: {
@@ -54,6 +57,28 @@ export interface RoutedVerbs {
      * same key coming back is pending, with nothing inherited.
      */
     remove: (nodeId: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Approve or reject many agents. Up to 1000 agents, by id or by selector, each decided about by itself: one that fails keeps
+     * none of the others, and the answer says what happened to each. Whom somebody else has decided about is left out. A selector
+     * approves only agents that wait, rejects none that are rejected, and is refused where it matches none of them.
+     */
+    setStatuses: (input: Input<"setStatusesInput">, options?: CallOptions) => Promise<Output<"agentOutcomesSchema">>;
+    /**
+     * Rename an agent. An agent that has a name gets another one. Selectors go by it at once; a name that another agent has is
+     * refused, and that agent is told.
+     */
+    rename: (nodeId: string, input: Input<"renameAgentInput", "node_id">, options?: CallOptions) => Promise<Output<"agentSchema">>;
+    /**
+     * Rename many agents. Up to 1000 agents get the names that are given, or, by id or by selector, names made of their hostnames
+     * or of an attribute. The answer says what happened to each; of a name that is taken it tells both agents.
+     */
+    setNames: (input?: Input<"setNamesInput">, options?: CallOptions) => Promise<Output<"agentOutcomesSchema">>;
+    /**
+     * Have an agent take the place of another. For a machine that was installed anew, and so has another key: the agent `by` gets
+     * the name and the tags of this one and the modules that calls named for it, and is approved; this one is rejected for good,
+     * all in one step. History, and what names a `node_id`, stay with it.
+     */
+    replace: (nodeId: string, input: Input<"replaceAgentInput", "node_id">, options?: CallOptions) => Promise<Output<"agentSchema">>;
     /**
      * Reject agents that wait to be approved. Whoever can reach the server can make up agents: this rejects the first 1000 that
      * pass every filter and ends their connections. Without a filter it is all that wait.
@@ -93,13 +118,19 @@ export interface RoutedVerbs {
     set: (nodeId: string, input: Input<"setTagInput", "node_id">, options?: CallOptions) => Promise<Output<"agentTagsSchema">>;
     /** Remove one tag of an agent. The other tags stay. A tag that is not there is `NOT_FOUND`. */
     remove: (nodeId: string, input: Input<"removeTagInput", "node_id">, options?: CallOptions) => Promise<null>;
+    /**
+     * Change tags of many agents. Sets and takes away tags of up to 1000 agents, by id or by selector; other tags stay. All those
+     * of one agent are changed in one step, one that fails keeps none of the others, and the answer says what happened to each.
+     */
+    change: (input?: Input<"changeTagsInput">, options?: CallOptions) => Promise<Output<"agentOutcomesSchema">>;
   };
   modules: {
     /** List modules. Modules by name, each in its newest revision, without the content. */
     list: (input?: Input<"listModulesInput">, options?: CallOptions) => Promise<Output<"modulePageSchema">>;
     /**
      * Upload a module. A new name makes revision 1, a known one the next revision, and content that is there already changes
-     * nothing: 200 with the present revision. Every fault of the YAML is told with line and column, and nothing is stored then.
+     * nothing: 200 with the present revision. `If-Match: "0"` uploads only a module that is not there yet. Every fault of the YAML
+     * is told with line and column, and nothing is stored then.
      */
     upload: (input: Input<"uploadModuleInput">, options?: CallOptions) => Promise<Output<"uploadedModuleSchema">>;
     /** Get a module's details and content. With the YAML as it was uploaded. `revision` reads an older one. */
@@ -126,7 +157,8 @@ export interface RoutedVerbs {
     remove: (name: string, options?: CallOptions) => Promise<null>;
     /**
      * Apply to every agent that the selector matches now. A rollout with one operation for each agent that matches at the time of
-     * the call, in batches where the assignment says so. Answers with 200 when all have ended within `wait_seconds`, else with 202.
+     * the call, in batches where the assignment says so. With `plan_rollout_id` exactly what that plan said, on its agents alone.
+     * Answers with 200 when all have ended within `wait_seconds`, else with 202.
      */
     apply: (name: string, input?: Input<"rolloutApplyInput", "name">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
     /**
@@ -140,14 +172,20 @@ export interface RoutedVerbs {
     list: (input?: Input<"listRolloutsInput">, options?: CallOptions) => Promise<Output<"rolloutPageSchema">>;
     /**
      * Get one rollout with its agents. With its first 1,000 agents in the order in which they are begun; `truncated` says whether
-     * there are more.
+     * there are more. With `wait_seconds` once it has ended, or after that time.
      */
-    get: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    get: (rolloutId: string, input?: Input<"getRolloutInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
     /**
      * List the agents of a rollout. Its agents in the order in which they are begun, with what came of each. A filtered page may be
      * short.
      */
     agents: (rolloutId: string, input?: Input<"listMembersInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutMemberPageSchema">>;
+    /**
+     * List what a rollout changed, in groups of agents. Agents whose operations ended alike stand together, smallest group first,
+     * and what was, would be or could not be changed is told once for all of them. What is hidden counts as equal. A page may be
+     * short. A command has no groups here.
+     */
+    changes: (rolloutId: string, input?: Input<"listGroupsInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutGroupPageSchema">>;
     /** Begin no further agent for now. What runs on a machine goes on there; no further agent is begun before it is resumed. */
     pause: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
     /** Go on with a paused rollout. Goes on where it was paused. */

@@ -41,7 +41,7 @@ export function createHostCheck(allowedHosts: readonly string[] | null): HostChe
 }
 
 /** Whether a `Host` header is one at all. */
-function isHost(host: string): boolean {
+export function isHost(host: string): boolean {
   return (
     /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host) && URL.canParse(`http://${host}`)
   );

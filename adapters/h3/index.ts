@@ -6,7 +6,7 @@ export { agentSocketHandler, agentSocketMaxPayload, createAgentSocket } from "./
 export { createOrchestratorApp } from "./orchestrator-app.ts";
 export type { OrchestratorAppOptions } from "./orchestrator-app.ts";
 export { listenApp } from "./serve.ts";
-export type { ListenAppOptions, ListeningApp } from "./serve.ts";
+export type { Certificate, ListenAppOptions, ListeningApp } from "./serve.ts";
 export { startServer } from "./server.ts";
 export type { RunningServer, ServerOptions } from "./server.ts";
 export type { SocketHooks, SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";

@@ -12,6 +12,7 @@ import {
   inProgramOnly,
   listOf,
   optionsOf,
+  orchestratorOptionTable,
   partWith,
   plainText,
   trueOrFalse,
@@ -69,6 +70,15 @@ export const stopOptions = {
     note: "Meanwhile it is not ready (`/readyz`) and serves. For fleets with another server behind the same address; 30 is good there.",
     rule: wholeNumber({ from: 0, to: 3_600 }),
     default: 0,
+  },
+} satisfies Record<string, SettingRow>;
+
+/** What is brought onto machines. */
+export const installOptions = {
+  agentDir: {
+    text: "Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines",
+    rule: plainText({ pattern: /./ }),
+    defaultText: "`dist/agent` of the package",
   },
 } satisfies Record<string, SettingRow>;
 
@@ -181,6 +191,8 @@ export const orchestratorAppOptions = {
     rule: partWith<Pick<SocketTransport, "accept">>({ accept: true }),
     defaultText: "no agent connects here",
   },
+  agentDir: { rule: installOptions.agentDir.rule, defaultText: "none" },
+  agentUrl: { ...orchestratorOptionTable.agentUrl, defaultText: "the host that was asked" },
 } satisfies Record<string, OptionRow>;
 
 function isHostName(entry: unknown): boolean {

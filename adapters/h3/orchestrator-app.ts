@@ -1,12 +1,14 @@
 /** The surface of an orchestrator that runs in somebody else's program: everything that its server must hand over, in two functions. */
 import type { Orchestrator, SocketTransport } from "fleetwright";
 import { checkOptions } from "fleetwright/options";
+import { createRequestIds } from "../http/request-id.ts";
 import { defaultBasePath } from "../rest/handler.ts";
 import { createContextFactory } from "../trpc/context.ts";
 import { appRouter } from "../trpc/router.ts";
 import { createAgentSocket } from "./agent-socket.ts";
 import { createApp } from "./app.ts";
 import type { App, AppOptions } from "./app.ts";
+import { mountInstallPages } from "./install-pages.ts";
 import { orchestratorAppOptions } from "./option-table.ts";
 import { createSourceAddress } from "./source-address.ts";
 import { createTerminalSocket, terminalPath } from "./terminal-socket.ts";
@@ -19,6 +21,10 @@ export interface OrchestratorAppOptions extends Partial<
   orchestrator: Orchestrator;
   /** The orchestrator's transport: agents connect at `<mountPath>/agent/v1`. Default no agent connects here. */
   transport?: SocketTransport;
+  /** Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines. Default none. */
+  agentDir?: string;
+  /** Address for agents that `/install.sh` names, a ws or wss address; null: the server's own in each network. Default the host that was asked. */
+  agentUrl?: string | null;
 }
 
 /** Where agents connect, below the mount path. */
@@ -34,7 +40,8 @@ export const agentPath = "/agent/v1";
  */
 export function createOrchestratorApp(options: OrchestratorAppOptions): App {
   checkOptions<OrchestratorAppOptions>(options, orchestratorAppOptions, { of: "createOrchestratorApp" });
-  const { orchestrator, transport, mountPath = "", sockets = new Map(), ...rest } = options;
+  const { orchestrator, transport, mountPath = "", sockets = new Map(), ...others } = options;
+  const { agentDir = null, agentUrl = null, ...rest } = others;
   const ready = async (): Promise<boolean> => {
     await orchestrator.checkReady();
     return true;
@@ -44,7 +51,7 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
     ? [[mountPath + agentPath, createAgentSocket(transport, sourceAddress)] as const]
     : [];
   const basePath = mountPath + defaultBasePath;
-  return createApp({
+  const app = createApp({
     ...rest,
     isReady: rest.isReady ?? ready,
     mountPath,
@@ -57,4 +64,10 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
       ...agents,
     ]),
   });
+  const { createRequestId = createRequestIds(), trustedProxies = [] } = rest;
+  mountInstallPages(
+    { h3: app.h3, mountPath, createRequestId },
+    { orchestrator, agentDir, agentUrl, agentPath: mountPath + agentPath, trustedProxies },
+  );
+  return app;
 }

@@ -97,7 +97,7 @@ function createInstruments(registry: Registry, orchestrator: Orchestrator): Inst
   const unsettled = gauge("open_operations", "Operations of which more is to come, by status.", ["status"]);
   const auditHead = gauge("audit_head_sequence", "Sequence of the newest entry of the audit log.");
   const lag = gauge("event_loop_lag_seconds", "How late the event loop was since the last look.", [
-    "quantile",
+    "statistic",
   ]);
   const memory = gauge("resident_memory_bytes", "Memory of the process.");
   const cpu = new Counter({
@@ -149,12 +149,15 @@ function createInstruments(registry: Registry, orchestrator: Orchestrator): Inst
   };
 }
 
-/** What the loop was late beyond the pause between two looks; nothing where there was no look yet. */
-function setLag(lag: Gauge<"quantile">, loop: ReturnType<typeof monitorEventLoopDelay>): void {
+/**
+ * What the loop was late beyond the pause between two looks; nothing where there was no look yet. The label is not `quantile`, which Prometheus
+ * keeps for summaries.
+ */
+function setLag(lag: Gauge<"statistic">, loop: ReturnType<typeof monitorEventLoopDelay>): void {
   const late = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - loopMs / 1_000);
   if (loop.count === 0) return;
-  for (const quantile of [0.5, 0.99])
-    lag.set({ quantile: String(quantile) }, late(loop.percentile(quantile * 100)));
-  lag.set({ quantile: "1" }, late(loop.max));
+  lag.set({ statistic: "p50" }, late(loop.percentile(50)));
+  lag.set({ statistic: "p99" }, late(loop.percentile(99)));
+  lag.set({ statistic: "max" }, late(loop.max));
   loop.reset();
 }

@@ -30,7 +30,11 @@ export interface PageMount {
 }
 
 /** Serves a path to GET and HEAD; tells everyone else that these are its methods. */
-function mountRead({ h3, mountPath, createRequestId }: PageMount, path: string, answer: EventHandler): void {
+export function mountRead(
+  { h3, mountPath, createRequestId }: PageMount,
+  path: string,
+  answer: EventHandler,
+): void {
   const replies = createReplies("");
   h3.all(mountPath + path, (event) => {
     const { method, headers } = event.req;

@@ -1,6 +1,8 @@
 /** Listens with an app, and stops in the right order. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import type { RequestListener, Server } from "node:http";
+import { Server as SecureServer } from "node:https";
 import { createServer } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { Listener } from "listhen";
@@ -13,14 +15,20 @@ import { readProxyHeaders } from "./proxied-connections.ts";
 import { cutSlowReaders } from "./slow-readers.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
+/** A certificate and its private key, as PEM text; those of authorities between it and the root come after it in `cert`. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
 /** Where and how to listen. What is not of this form is refused, all at once: `OPTIONS_INVALID`. */
 export interface ListenAppOptions {
   /** Port, 0 to 65,535; 0 takes a free one. A busy one is an error, never another port. */
   port: number;
   /** Address or name to listen at. Any but a loopback one needs `tls`. Default `127.0.0.1`. */
   host?: string;
-  /** Certificate and private key, as PEM text. */
-  tls?: { cert: string; key: string };
+  /** Certificate and private key, as PEM text. {@link ListeningApp.renewCertificate} takes the next one. */
+  tls?: Certificate;
   /** Listens without TLS where others can listen, too: for use behind a proxy that ends TLS. Default false. */
   allowInsecure?: boolean;
   /**
@@ -51,6 +59,13 @@ export interface ListeningApp extends AsyncDisposable {
   /** The IP address that it listens on; `0.0.0.0` or `::` for all. */
   readonly address: string;
   readonly port: number;
+  /**
+   * Shows another certificate from the next connection on; those that are open keep theirs.
+   *
+   * @throws {OrchestratorError} `CONFIGURATION_INVALID` where it can't be read, does not belong to its key, or the app listens without
+   * `tls`; the one before stays.
+   */
+  renewCertificate(certificate: Certificate): void;
   /**
    * Answers the requests in progress while new ones get 503 with `Retry-After`, then closes the WebSockets and stops listening. May be
    * called twice.
@@ -118,9 +133,18 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     url: `${tls === undefined ? "http" : "https"}://${shownHost}:${takenPort}`,
     address: addressOf(server) ?? host,
     port: takenPort,
+    renewCertificate: (certificate) => renewCertificate(server, certificate),
     close: stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function renewCertificate(server: Server, certificate: Certificate): void {
+  if (!(server instanceof SecureServer)) {
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message: "It listens without TLS." });
+  }
+  assertUsable(certificate);
+  server.setSecureContext(certificate);
 }
 
 function addressOf(server: Server): string | null {
@@ -131,7 +155,7 @@ function addressOf(server: Server): string | null {
 interface StartOptions {
   port: number;
   host: string;
-  tls: { cert: string; key: string } | undefined;
+  tls: Certificate | undefined;
   isPublic: boolean;
   upgrade: App["sockets"]["upgrade"];
 }
@@ -171,8 +195,11 @@ async function start(
 }
 
 /** What TLS would say at the first connection, or listhen as a port that is taken. */
-function assertUsable(tls: { cert: string; key: string }): void {
+function assertUsable(tls: Certificate): void {
   try {
+    // OpenSSL takes an empty text for no certificate at all, and says nothing.
+    void new X509Certificate(tls.cert).subject;
+    void createPrivateKey(tls.key).type;
     createSecureContext(tls);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

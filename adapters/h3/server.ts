@@ -6,6 +6,7 @@ import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
 import { createMetricsPages } from "./metrics-pages.ts";
 import {
+  installOptions,
   listenAppOptions,
   ownMetricsOptions,
   proxyOptions,
@@ -16,7 +17,7 @@ import {
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
-import type { ListenAppOptions, ListeningApp } from "./serve.ts";
+import type { Certificate, ListenAppOptions, ListeningApp } from "./serve.ts";
 
 /** What a server is made of: the options of the orchestrator, and where to listen. Agents are reached over its sockets. */
 export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
@@ -53,6 +54,8 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
    * none: there is no such path.
    */
   metricsToken?: string;
+  /** Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines. Default none. */
+  agentDir?: string;
 }
 
 const { transport: _, ...orchestratorRows } = orchestratorOptions;
@@ -65,6 +68,7 @@ export const serverOptions: OptionTable<ServerOptions> = {
   ...stopOptions,
   ...proxyOptions,
   ...ownMetricsOptions,
+  agentDir: { ...installOptions.agentDir, defaultText: "none" },
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -75,6 +79,8 @@ export interface RunningServer extends AsyncDisposable {
   /** Where agents connect, e.g. `ws://127.0.0.1:4748/agent/v1`. */
   readonly agentUrl: string;
   readonly orchestrator: Orchestrator;
+  /** Shows another certificate from the next connection on; see {@link ListeningApp.renewCertificate}. */
+  renewCertificate(certificate: Certificate): void;
   /**
    * Lets agents go for as long as `drainSeconds` says, not ready and serving. Then it answers who is there (waiting calls with the state so
    * far), refuses new requests with 503 meanwhile and closes the storage. May be called twice.
@@ -92,7 +98,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   checkOptions(options, serverOptions, { of: "startServer", together: serverFaultsTogether });
   const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
   const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...rest } = others;
-  const { metricsPort = 0, metricsToken, ...own } = rest;
+  const { metricsPort = 0, metricsToken, agentDir, ...own } = rest;
   const transport = new SocketTransport({
     ...(maxHandshakes !== undefined && { maxHandshakes }),
     ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
@@ -109,6 +115,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(options.logger && { logger: options.logger }),
     ...(trustedProxies && { trustedProxies }),
     ...(allowedHosts && { allowedHosts }),
+    ...(agentDir !== undefined && { agentDir }),
+    ...(own.agentUrl !== undefined && { agentUrl: own.agentUrl }),
   });
   const metrics = createMetricsPages({ app, orchestrator, port: metricsPort, token: metricsToken ?? null });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
@@ -143,5 +151,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stop = (): Promise<void> => (closing ??= close());
   const { url } = listening;
   const agentUrl = `${url.replace(/^http/, "ws")}${agentPath}`;
-  return { url, agentUrl, orchestrator, close: stop, [Symbol.asyncDispose]: stop };
+  const renewCertificate = (certificate: Certificate): void => listening.renewCertificate(certificate);
+  return { url, agentUrl, orchestrator, renewCertificate, close: stop, [Symbol.asyncDispose]: stop };
 }

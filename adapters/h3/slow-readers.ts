@@ -24,17 +24,20 @@ export interface Progress {
  */
 export class Patience {
   readonly #stallMs: number;
+  readonly #bytesPerSecond: number;
   #leftMs: number;
   #taken = 0;
 
-  constructor(stallMs: number) {
+  /** @param bytesPerSecond - Who takes so much is waited for to the end. Default 8 KiB. */
+  constructor(stallMs: number, bytesPerSecond: number = slowestBytesPerSecond) {
     this.#stallMs = stallMs;
+    this.#bytesPerSecond = bytesPerSecond;
     this.#leftMs = stallMs;
   }
 
   /** Notes how far it is after some time; false when the time is used up. */
   lasts(elapsedMs: number, { taken, isWaiting }: Progress): boolean {
-    const earnedMs = ((taken - this.#taken) / slowestBytesPerSecond) * 1000;
+    const earnedMs = ((taken - this.#taken) / this.#bytesPerSecond) * 1000;
     this.#taken = taken;
     if (!isWaiting) {
       this.#leftMs = this.#stallMs;

@@ -151,13 +151,13 @@ export class Access {
   }
 
   async #recordRefusal(caller: Caller, { code }: OrchestratorError): Promise<void> {
-    const unrecorded = this.#refusals.next("");
-    if (unrecorded === null) return;
-    await this.#context.commit(caller, [], {
-      type: "operator.signInRefused",
-      summary: `A sign-in was refused: ${code}`,
-      metadata: { code, ...(unrecorded > 0 && { unrecorded }) },
-    });
+    await this.#refusals.record("", (unrecorded) =>
+      this.#context.commit(caller, [], {
+        type: "operator.signInRefused",
+        summary: `A sign-in was refused: ${code}`,
+        metadata: { code, ...(unrecorded > 0 && { unrecorded }) },
+      }),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Role } from "../callers/roles.ts";
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 
 /** An operator as stored, under its operator_id. */
@@ -10,6 +11,8 @@ export interface OperatorDocument {
   added_at: string;
   added_by: string;
   last_seen_at?: string;
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
 }
 
 /** A session as stored, under the SHA-256 of its token. Times are fleet times. */

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import { toJsonObject } from "../json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { OperatorDocument } from "./documents.ts";
 import type { Operator } from "./schemas.ts";
@@ -23,7 +24,13 @@ export class OperatorRegistry {
     const seen = { ...value, last_seen_at: this.#context.timestamp() };
     return {
       operator: toOperator({ value: seen, revision: revision + 1 }),
-      write: { kind: "put", collection: "operators", key: operatorId, value: seen, expected: revision },
+      write: {
+        kind: "put",
+        collection: "operators",
+        key: operatorId,
+        value: toJsonObject(seen),
+        expected: revision,
+      },
     };
   }
 

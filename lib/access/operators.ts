@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { answering, toSubject, type Caller } from "../callers/caller.ts";
-import type { Role } from "../callers/roles.ts";
 import type { Context, EventInput } from "../context.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
@@ -10,6 +9,8 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { toJsonObject } from "../json.ts";
+import { isManagedAs, managedAfter } from "../managed-by.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
 import { toOperator, type OperatorRegistry } from "./operator-registry.ts";
@@ -66,7 +67,7 @@ export class Operators {
    */
   async add(caller: Caller, input: z.input<typeof addOperatorInput>): Promise<Operator> {
     await this.#context.authorize(caller, "operators.add");
-    const { username, public_key, role = "Operator" } = parseInput(addOperatorInput, input);
+    const { username, public_key, role = "Operator", managed_by } = parseInput(addOperatorInput, input);
     const key = parsePublicKey(public_key, this.#context.crypto);
     const operator: OperatorDocument = {
       operator_id: key.id,
@@ -75,9 +76,10 @@ export class Operators {
       public_key: key.hex,
       added_at: this.#context.timestamp(),
       added_by: toSubject(caller).name,
+      ...(managed_by && { managed_by }),
     };
     const writes: Write[] = [
-      { kind: "put", collection: "operators", key: key.id, value: { ...operator }, expected: 0 },
+      { kind: "put", collection: "operators", key: key.id, value: toJsonObject(operator), expected: 0 },
       {
         kind: "put",
         collection: "operator_names",
@@ -106,7 +108,8 @@ export class Operators {
   }
 
   /**
-   * Gives an operator another role and ends their sessions.
+   * Gives an operator another role and ends their sessions. Where the role stays, so do they: then it only says which folder manages the
+   * operator.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`; `PRECONDITION_FAILED`.
    */
@@ -116,26 +119,41 @@ export class Operators {
     options?: ChangeOptions,
   ): Promise<Operator> {
     await this.#context.authorize(caller, "operators.setRole");
-    const { operator_id, role } = parseInput(setRoleInput, input);
+    const { operator_id, role, managed_by } = parseInput(setRoleInput, input);
     return retryOnConflict(async () => {
       const stored = await this.#registry.read(operator_id);
       requireVersion(stored, options);
-      if (stored.value.role === role) return toOperator(stored);
-      return this.#setRole(caller, stored, role);
+      const operator = { ...managedAfter(stored.value, managed_by), role };
+      if (stored.value.role !== role) return this.#setRole(caller, stored, operator);
+      return isManagedAs(stored.value, managed_by)
+        ? toOperator(stored)
+        : this.#manage(caller, stored, operator);
     });
   }
 
-  async #setRole(caller: Caller, stored: StoredDocument<OperatorDocument>, role: Role): Promise<Operator> {
-    const { operator_id } = stored.value;
-    const operator = { ...stored.value, role };
+  async #manage(
+    caller: Caller,
+    stored: StoredDocument<OperatorDocument>,
+    operator: OperatorDocument,
+  ): Promise<Operator> {
+    const changed = toOperator({ value: operator, revision: stored.revision + 1 });
+    await this.#context.commit(answering(caller, changed), [toPut(operator, stored.revision)], {
+      type: "operator.managed",
+      target: asSubject(operator),
+      summary: `Operator ${operator.username} is ${operator.managed_by ? `managed by the folder ${operator.managed_by.label}` : "managed by no folder"}`,
+      metadata: { label: operator.managed_by?.label ?? null },
+    });
+    return changed;
+  }
+
+  async #setRole(
+    caller: Caller,
+    stored: StoredDocument<OperatorDocument>,
+    operator: OperatorDocument,
+  ): Promise<Operator> {
+    const { operator_id, role } = operator;
     const writes: Write[] = [
-      {
-        kind: "put",
-        collection: "operators",
-        key: operator_id,
-        value: { ...operator },
-        expected: stored.revision,
-      },
+      toPut(operator, stored.revision),
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
     const others = (ids: string[]): string[] => ids.filter((id) => id !== operator_id);
@@ -196,6 +214,11 @@ export class Operators {
     const value = { operator_ids: after };
     return [{ kind: "put", collection: "admins", key: "all", value, expected: stored?.revision ?? 0 }];
   }
+}
+
+function toPut(operator: OperatorDocument, expected: number): Write {
+  const value = toJsonObject(operator);
+  return { kind: "put", collection: "operators", key: operator.operator_id, value, expected };
 }
 
 /** A conflict on a document that had to be new means that somebody has that key or name. */

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { roles, roleSchema } from "../callers/roles.ts";
 import {
   keyIdSchema,
+  managedByChangeSchema,
+  managedBySchema,
   pageInput,
   pageOf,
   personNameSchema,
@@ -24,6 +26,7 @@ export const operatorSchema = z
     added_at: z.string(),
     added_by: z.string(),
     last_seen_at: z.string().optional(),
+    managed_by: managedBySchema.optional(),
     version: versionSchema,
   })
   .meta({ id: "Operator" });
@@ -39,9 +42,14 @@ export const addOperatorInput = z.strictObject({
   username: personNameSchema,
   public_key: publicKeyInput,
   role: roleSchema.optional().describe("Default Operator."),
+  managed_by: managedBySchema.optional(),
 });
 /** Input of `operators.setRole`. */
-export const setRoleInput = z.strictObject({ operator_id: keyIdSchema, role: roleSchema });
+export const setRoleInput = z.strictObject({
+  operator_id: keyIdSchema,
+  role: roleSchema,
+  managed_by: managedByChangeSchema.optional(),
+});
 
 /** Whether a text is the origin of a URL, as `URL.origin` writes it. */
 function isOrigin(text: string): boolean {

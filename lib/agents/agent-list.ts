@@ -1,5 +1,6 @@
 /** Pages through agents under every filter at once, by node_id. */
 import type { Context } from "../context.ts";
+import { idsFrom } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
@@ -85,7 +86,7 @@ function candidates(
   const isSelected = filter.selector !== undefined || first === undefined;
   const found = isSelected
     ? filter.selector === undefined
-      ? storedPages(context, filter.status, stretch)
+      ? storedPages(context, filter, stretch)
       : selectedPages(registry, filter.selector, stretch)
     : foundPages(registry, first.pages({ ...stretch, limit: stretch.limit + 1 }));
   return wanted.slice(isSelected ? 0 : 1).reduce(filterPages, found);
@@ -127,12 +128,13 @@ function withoutAbsent(filter: Filter): JsonObject {
 
 /** Makes what tells whether an agent passes; the selector is not looked at here. */
 function createFilter(presence: Presence, filter: Filter): (agent: Readonly<AgentDocument>) => boolean {
-  const { status, connected, agent_version } = filter;
+  const { status, connected, agent_version, id_prefix = "" } = filter;
   const search = filter.search?.toLowerCase();
   const isNamed = (text: string | undefined, part: string): boolean =>
     text?.toLowerCase().includes(part) === true;
   return (agent) => {
     if (status !== undefined && agent.status !== status) return false;
+    if (!agent.node_id.startsWith(id_prefix)) return false;
     if (agent_version !== undefined && agent.agent_version !== agent_version) return false;
     if (connected !== undefined && presence.isConnected(agent.node_id) !== connected) return false;
     return search === undefined || isNamed(agent.name, search) || isNamed(agent.hostname, search);
@@ -142,15 +144,18 @@ function createFilter(presence: Presence, filter: Filter): (agent: Readonly<Agen
 /** Page by page, since most lists end within the first, and a wait for each agent would cost more than the agent. */
 async function* storedPages(
   context: Context,
-  status: string | undefined,
+  { status, id_prefix }: Pick<Filter, "status" | "id_prefix">,
   { after, limit }: Stretch,
 ): AsyncGenerator<readonly Stored[]> {
+  const named = id_prefix === undefined ? null : idsFrom(id_prefix);
   // A node_id has one length: this is the first key behind it.
-  let from = `${after}\u0000`;
+  const behind = `${after}\u0000`;
+  let from = named !== null && named.from > behind ? named.from : behind;
   for (let size = limit + 1; ; size = longestPage) {
     const page = await context.storage.list<AgentDocument>("agents", {
       limit: size,
       from,
+      ...(named && { to: named.to }),
       ...(status !== undefined && { index: "by_status", equals: [status] }),
     });
     yield page.items;

@@ -1,6 +1,7 @@
 /** Filters of the list of agents that are about what other collections say of agents, each with its own way to find them. */
 import type { z } from "zod";
 import { parseReference } from "../module-format/module-reference.ts";
+import type { AgentNames } from "./agent-names.ts";
 import type { AppliedModules } from "./applied-modules.ts";
 import type { AppliedSecrets } from "./applied-secrets.ts";
 import type { Finding, Findings } from "./findings.ts";
@@ -24,14 +25,17 @@ export interface LookupParts {
   modules: AppliedModules;
   secrets: AppliedSecrets;
   findings: Findings;
+  names: AgentNames;
 }
 
 /** One for each such filter that is asked for. */
 export function lookupsFor(
-  { modules, secrets, findings }: LookupParts,
-  { module, secret_before, last_apply, drift }: AgentQuery,
+  { modules, secrets, findings, names }: LookupParts,
+  { module, secret_before, last_apply, drift, name }: AgentQuery,
 ): Lookup[] {
   return [
+    // The one that finds fewest comes first.
+    ...(name === undefined ? [] : [toLookup(names, name)]),
     ...(module === undefined ? [] : [toLookup(modules, parseReference(module))]),
     ...(secret_before === undefined ? [] : [toLookup(secrets, parseReference(secret_before))]),
     ...(last_apply === undefined

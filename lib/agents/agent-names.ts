@@ -1,17 +1,49 @@
 /** Names that people call agents by: unique without regard to case. */
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Storage, Write } from "../storage/storage.ts";
+import type { AgentDocument } from "./documents.ts";
 
 const longest = 64;
 
+/** Finds agents by their names. */
+export class AgentNames {
+  readonly #storage: Pick<Storage, "get">;
+
+  constructor(storage: Pick<Storage, "get">) {
+    this.#storage = storage;
+  }
+
+  /** The agent of a name after a node_id: one page, or none. */
+  async *pages(name: string, { after }: { after: string }): AsyncGenerator<readonly string[]> {
+    const nodeId = await this.#find(name);
+    if (nodeId !== null && nodeId > after) yield [nodeId];
+  }
+
+  /** Which of some agents has a name. */
+  async having(nodeIds: readonly string[], name: string): Promise<ReadonlySet<string>> {
+    const nodeId = await this.#find(name);
+    return new Set(nodeIds.filter((each) => each === nodeId));
+  }
+
+  async #find(name: string): Promise<string | null> {
+    const stored = await this.#storage.get<{ node_id: string }>("agent_names", name.toLowerCase());
+    return stored?.value.node_id ?? null;
+  }
+}
+
 /** Makes a valid name of a hostname: what can't stand in one becomes "-". */
 export function toAgentName(hostname: string): string {
-  const name = hostname
+  return nameOf(hostname) ?? "agent";
+}
+
+/** Makes a valid name of what a machine tells, in the same way; null where nothing of it can stand in one. */
+export function nameOf(text: string): string | null {
+  const name = text
     .split(".")[0]!
     .replaceAll(/[^A-Za-z0-9_-]/g, "-")
     .replace(/^[^A-Za-z]+/, "")
     .slice(0, longest);
-  return name === "" ? "agent" : name;
+  return name === "" ? null : name;
 }
 
 /** What a name is found for. */
@@ -61,12 +93,47 @@ export function takeName(name: string, nodeId: string): Write {
   };
 }
 
-/** Says "the name is taken" of a conflict on {@link takeName}; leaves every other error as it is. */
-export function asNameTaken(error: unknown, name: string): unknown {
+/** The writes that have an agent called otherwise; none of the guard where only the case differs. */
+export function changeName(nodeId: string, { from, to }: { from: string; to: string }): Write[] {
+  return from.toLowerCase() === to.toLowerCase() ? [] : [freeName(from), takeName(to, nodeId)];
+}
+
+/** The write that lets others have a name. Only its agent's document may be written with it. */
+export function freeName(name: string): Write {
+  return { kind: "delete", collection: "agent_names", key: name.toLowerCase() };
+}
+
+/** The write that gives the name of one agent to another. Only with the documents of both may it be written. */
+export function handOverName(name: string, nodeId: string): Write {
+  return {
+    kind: "put",
+    collection: "agent_names",
+    key: name.toLowerCase(),
+    value: { node_id: nodeId },
+  };
+}
+
+/** Who was to be called how. */
+interface NameWish {
+  name: string;
+  agent: Pick<AgentDocument, "node_id" | "name" | "hostname">;
+}
+
+/**
+ * Says of a conflict on {@link takeName} which agent has the name, and who was to get it; leaves every other error as it is, and that
+ * of a name which is free again by now.
+ */
+export async function asNameTaken(storage: Storage, error: unknown, wish: NameWish): Promise<unknown> {
   if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "agent_names")
     return error;
+  const held = await storage.get<{ node_id: string }>("agent_names", wish.name.toLowerCase());
+  if (!held) return error;
+  const { node_id: nodeId } = held.value;
+  const holder = await storage.get<AgentDocument>("agents", nodeId);
+  const { name, agent } = wish;
   return new OrchestratorError("ALREADY_EXISTS", {
-    message: `Another agent is named ${name}.`,
+    message: `Another agent is named ${holder?.value.name ?? name}: ${nodeId}. So ${agent.name ?? agent.hostname} (${agent.node_id}) can't be.`,
+    details: { name, node_id: agent.node_id, held_by: nodeId },
     cause: error,
   });
 }

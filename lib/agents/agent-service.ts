@@ -4,6 +4,7 @@ import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import { AgentList } from "./agent-list.ts";
+import { AgentNames } from "./agent-names.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentWatcher } from "./agent-watcher.ts";
 import { AppliedModules } from "./applied-modules.ts";
@@ -60,6 +61,7 @@ export class AgentService {
       modules: this.appliedModules,
       secrets: this.appliedSecrets,
       findings: this.findings,
+      names: new AgentNames(context.storage),
     });
     this.approvals = new Approvals(context, registry, { views: this.views, presence });
     this.#slots = new PendingSlots(context, {
@@ -131,6 +133,12 @@ export class AgentService {
   /** What else to delete in the step that forgets an agent. */
   forgotten(nodeId: string): Write[] {
     return [...this.findings.forget(nodeId), ...this.#watchers.flatMap((watcher) => watcher.forget(nodeId))];
+  }
+
+  /** What else to write in the step that puts one agent in the place of another. */
+  async replaced(replacement: { oldId: string; newId: string }): Promise<Write[]> {
+    const writes = await Promise.all(this.#watchers.map((watcher) => watcher.replace?.(replacement) ?? []));
+    return writes.flat();
   }
 
   /**

@@ -8,4 +8,6 @@ export interface AgentWatcher {
   dismissed(nodeId: string): void;
   /** What else to delete in the step that forgets an agent. */
   forget(nodeId: string): Write[];
+  /** What else to write in the step that puts one agent in the place of another; absent = nothing. */
+  replace?(replacement: { oldId: string; newId: string }): Promise<Write[]>;
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../callers/caller.ts";
+import { answering, repeatable, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -7,7 +7,17 @@ import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentService } from "./agent-service.ts";
+import { invalid, ManyAgents } from "./many-agents.ts";
+import {
+  renameAgentInput,
+  replaceAgentInput,
+  setNamesInput,
+  setStatusesInput,
+  type AgentOutcomes,
+} from "./many-schemas.ts";
 import { agentSubject } from "./registry.ts";
+import { Renames } from "./renames.ts";
+import { Replacements } from "./replacements.ts";
 import {
   agentIdInput,
   listAgentsInput,
@@ -26,11 +36,17 @@ export class Agents {
   readonly tags: TagVerbs;
   readonly #context: Context;
   readonly #service: AgentService;
+  readonly #many: ManyAgents;
+  readonly #renames: Renames;
+  readonly #replacements: Replacements;
 
   constructor(context: Context, service: AgentService) {
     this.#context = context;
     this.#service = service;
-    this.tags = new TagVerbs(context, service.registry);
+    this.#many = new ManyAgents(context, service.registry);
+    this.tags = new TagVerbs(context, service.registry, this.#many);
+    this.#renames = new Renames(context, service);
+    this.#replacements = new Replacements(context, service);
   }
 
   /** Lists agents by node_id. */
@@ -107,6 +123,93 @@ export class Agents {
     const decision = { status, name, expected, options };
     const after = await this.#service.approvals.decide(caller, node_id, decision);
     return this.#service.views.listed(after);
+  }
+
+  /**
+   * Approves or rejects up to 1,000 agents, each in a step of its own: one that fails keeps none of the others. Whom somebody else has
+   * decided about, or who has that status, is left out. A selector never reaches rejected agents, and approves only those that wait.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED`; `SELECTOR_INVALID`; `CURSOR_INVALID`; `NO_MATCH` where a selector matches none that
+   * could be decided about.
+   */
+  async setStatuses(caller: Caller, input: z.input<typeof setStatusesInput>): Promise<AgentOutcomes> {
+    await this.#context.authorize(caller, "agents.setStatuses");
+    const { status, expected_status, ...which } = parseInput(setStatusesInput, input);
+    const isApproval = status === "approved";
+    const chosen = this.#many.choose(which, isApproval ? ["pending"] : ["pending", "approved"]);
+    const expected = expected_status ?? (isApproval && which.selector !== undefined ? "pending" : undefined);
+    const each = repeatable(caller);
+    const decision = { status, name: undefined, expected, options: undefined };
+    return this.#many.each(chosen, {
+      change: (nodeId) => this.#service.approvals.decide(each, nodeId, decision).then(() => true),
+      // Gone is no fault where somebody may have decided meanwhile.
+      leavesOut: ["INVALID_TRANSITION", ...(expected === undefined ? [] : (["NOT_FOUND"] as const))],
+    });
+  }
+
+  /**
+   * Gives an agent another name. Selectors see it at once, and events from then on; what an operation or a recording says of its
+   * agent's name stays.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has no name yet; `ALREADY_EXISTS` for a taken name, whose agent
+   * it tells; `PRECONDITION_FAILED`.
+   */
+  async rename(
+    caller: Caller,
+    input: z.input<typeof renameAgentInput>,
+    options?: ChangeOptions,
+  ): Promise<Agent> {
+    await this.#context.authorize(caller, "agents.rename");
+    const { node_id, name } = parseInput(renameAgentInput, input);
+    return (await this.#renames.rename(caller, node_id, { name, options })).agent;
+  }
+
+  /**
+   * Gives up to 1,000 agents other names: those that are given, or made of what each tells of its machine. A name that another one of
+   * them gives up is free for the next; one that is taken is told with both agents. A selector reaches approved agents only.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED`; `SELECTOR_INVALID`; `CURSOR_INVALID`; `NO_MATCH`.
+   */
+  async setNames(caller: Caller, input: z.input<typeof setNamesInput>): Promise<AgentOutcomes> {
+    await this.#context.authorize(caller, "agents.setNames");
+    const { names, from, ...which } = parseInput(setNamesInput, input);
+    if ((names === undefined) === (from === undefined))
+      throw invalid("names", "give names, or say from what they are made");
+    const each = repeatable(caller);
+    if (from !== undefined)
+      return this.#many.each(this.#many.choose(which, ["approved"]), {
+        change: (nodeId) => this.#renames.renameAfter(each, nodeId, from),
+        mayPass: "ALREADY_EXISTS",
+      });
+    if (which.node_ids !== undefined || which.selector !== undefined)
+      throw invalid("names", "names its agents itself");
+    const wanted = new Map(names!.map(({ node_id, name }) => [node_id, name]));
+    if (wanted.size < names!.length) throw invalid("names", "names an agent twice");
+    const inOrder = this.#renames.inOrder(wanted);
+    if (inOrder === null) throw invalid("names", "gives two agents one name");
+    return this.#many.each(this.#many.choose({ ...which, node_ids: [...wanted.keys()] }, []), {
+      change: async (nodeId) =>
+        (await this.#renames.rename(each, nodeId, { name: wanted.get(nodeId)! })).changed,
+      mayPass: "ALREADY_EXISTS",
+      inOrder,
+    });
+  }
+
+  /**
+   * Has an agent take the place of another, as that of a machine that was installed anew and so has another key: it gets the name, the
+   * tags and the modules that calls named, all in one step, and is approved. The old one is rejected and stays so; its history, and what
+   * names its `node_id`, stay with it. `options` are about the old one.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` where both are one; `NOT_FOUND`; `INVALID_TRANSITION` where the old one has no name, or
+   * is connected, or the new one was applied to, without `force`, or the new one was rejected; `PRECONDITION_FAILED`.
+   */
+  async replace(
+    caller: Caller,
+    input: z.input<typeof replaceAgentInput>,
+    options?: ChangeOptions,
+  ): Promise<Agent> {
+    await this.#context.authorize(caller, "agents.replace");
+    return this.#replacements.replace(caller, parseInput(replaceAgentInput, input), options);
   }
 
   /**

@@ -156,9 +156,12 @@ export class Approvals {
     } as const;
     const decided = { value: after, revision: before.revision + 1 };
     const answered = answering(caller, this.#parts.views.listed(decided));
-    await this.#registry.write(answered, { before, after, writes, event }).catch((error: unknown) => {
+    await this.#registry.write(answered, { before, after, writes, event }).catch(async (error: unknown) => {
+      const { name } = decision;
       // A name that nobody asked for is made anew.
-      throw decision.name === undefined ? error : asNameTaken(error, decision.name);
+      throw name === undefined
+        ? error
+        : await asNameTaken(this.#context.storage, error, { name, agent: before.value });
     });
     return decided;
   }
@@ -170,7 +173,12 @@ export class Approvals {
   ): Promise<{ after: AgentDocument; writes: Write[] }> {
     if (decision.name !== undefined && before.name !== undefined && decision.name !== before.name) {
       throw new OrchestratorError("INVALID_TRANSITION", {
-        message: `The agent is named ${before.name}; a name stays.`,
+        message: `The agent is named ${before.name}; rename it after its approval.`,
+      });
+    }
+    if (decision.status === "approved" && before.replaced_by !== undefined) {
+      throw new OrchestratorError("INVALID_TRANSITION", {
+        message: `The agent was replaced by ${before.replaced_by}; only replacing that one by it lets it in again.`,
       });
     }
     if (decision.status === "rejected") return { after: { ...before, status: "rejected" }, writes: [] };

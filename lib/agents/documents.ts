@@ -23,6 +23,8 @@ export interface AgentDocument {
   last_seen_at: string;
   approved_at?: string;
   approved_by?: string;
+  /** Set where another agent stands in its place: its key stays out, unless it takes the place back. */
+  replaced_by?: string;
   tags: Tags;
 }
 

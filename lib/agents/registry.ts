@@ -133,15 +133,8 @@ export class AgentRegistry {
   /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
   async write(caller: Caller, change: AgentChange): Promise<void> {
     const { before, after, writes = [], events = [], event } = change;
-    const put: Write = {
-      kind: "put",
-      collection: "agents",
-      key: after.node_id,
-      value: toJsonObject(after),
-      expected: before?.revision ?? 0,
-    };
     const told = event ? [...events, event] : events;
-    await this.#context.commit(caller, [put, ...writes], ...told);
+    await this.#context.commit(caller, [putAgent(before, after), ...writes], ...told);
   }
 
   /** Writes what an agent tells of its machine, with the event of what has changed where something has. */
@@ -207,6 +200,11 @@ export class AgentRegistry {
     return known?.status === "approved" && known.publicKey === publicKey;
   }
 
+  /** Whether an agent waits, is in the fleet or is kept out; null where there is none. */
+  statusOf(nodeId: string): AgentStatus | null {
+    return this.#known.get(nodeId)?.status ?? null;
+  }
+
   /** Whether an agent may be given work. */
   isApproved(nodeId: string): boolean {
     return this.#known.get(nodeId)?.status === "approved";
@@ -261,6 +259,17 @@ export interface AgentChange {
 export interface Removal {
   writes: Write[];
   event: EventInput;
+}
+
+/** The write of an agent as it is from now on, refused where it is otherwise than it was read; `before` is null for a new one. */
+export function putAgent(before: Pick<StoredDocument, "revision"> | null, after: AgentDocument): Write {
+  return {
+    kind: "put",
+    collection: "agents",
+    key: after.node_id,
+    value: toJsonObject(after),
+    expected: before?.revision ?? 0,
+  };
 }
 
 function deletionOf({ key, revision }: StoredDocument<AgentDocument>): Write[] {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  idPrefixSchema,
   idSchema,
   keyIdSchema,
   pageInput,
@@ -72,6 +73,11 @@ export const agentSchema = z
     last_seen_at: z.string(),
     approved_at: z.string().optional(),
     approved_by: z.string().optional(),
+    replaced_by: keyIdSchema
+      .optional()
+      .describe(
+        "The agent that took over its name, for good: it is let in again only by `agents.replace` of that one.",
+      ),
     tags: z.record(z.string(), z.string()),
     last_apply: z
       .object({ operation_id: idSchema, status: appliedStatusSchema, finished_at: z.string() })
@@ -144,12 +150,19 @@ export const listAgentsInput = z.strictObject({
     .max(64)
     .optional()
     .describe("Only agents of this version of the program, such as `1.4.0`."),
+  name: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("Only the agent of this name, the whole of it, without regard to case."),
   search: z
     .string()
     .min(1)
     .max(100)
     .optional()
     .describe("Part of the name or hostname, without regard to case."),
+  id_prefix: idPrefixSchema,
   ...pageInput,
 });
 /** Input of `agents.setStatus`. */
@@ -158,7 +171,7 @@ export const setStatusInput = z.strictObject({
   status: z.enum(["approved", "rejected"]),
   name: personNameSchema
     .optional()
-    .describe("Default the hostname, made valid and unique. Once set it stays."),
+    .describe("Default the hostname, made valid and unique. Once set, `agents.rename` changes it."),
   expected_status: z
     .enum(["pending", "approved", "rejected"])
     .optional()

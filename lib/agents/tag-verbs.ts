@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../callers/caller.ts";
+import { answering, repeatable, type Caller } from "../callers/caller.ts";
 import type { Permission } from "../callers/permissions.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
@@ -7,6 +7,8 @@ import { OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Tags } from "./documents.ts";
+import type { ManyAgents } from "./many-agents.ts";
+import { changeTagsInput, type AgentOutcomes } from "./many-schemas.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import {
   removeTagInput,
@@ -24,16 +26,20 @@ interface TagChange {
   options: ChangeOptions | undefined;
   /** Whether the call is answered with the tags. */
   answers?: boolean;
+  /** Whether nothing is written where the tags are so already. */
+  onlyIfOther?: boolean;
 }
 
 /** Key/value pairs that operators attach to agents, for selectors to match. Options are those of any change: see {@link ChangeOptions}. */
 export class TagVerbs {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #many: ManyAgents;
 
-  constructor(context: Context, registry: AgentRegistry) {
+  constructor(context: Context, registry: AgentRegistry, many: ManyAgents) {
     this.#context = context;
     this.#registry = registry;
+    this.#many = many;
   }
 
   /** Lists every distinct key with its values, and how many agents have each. */
@@ -87,20 +93,49 @@ export class TagVerbs {
     });
   }
 
+  /**
+   * Sets and takes away tags of up to 1,000 agents, all those of one agent in one step. An agent that would have too many fails, and
+   * keeps none of the others; one that has them so already is not written. A selector reaches approved agents alone: what strangers say of
+   * themselves gets them no tags.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED`; `SELECTOR_INVALID`; `CURSOR_INVALID`; `NO_MATCH` where a selector matches none.
+   */
+  async change(caller: Caller, input: z.input<typeof changeTagsInput>): Promise<AgentOutcomes> {
+    const { set, remove, ...which } = await this.#begin(caller, "tags.change", () =>
+      parseInput(changeTagsInput, input),
+    );
+    const gone = new Set(remove);
+    const tagsOf = (tags: Tags): Tags =>
+      Object.fromEntries(Object.entries({ ...tags, ...set }).filter(([key]) => !gone.has(key)));
+    const each = repeatable(caller);
+    return this.#many.each(this.#many.choose(which, ["approved"]), {
+      change: async (node_id) => {
+        const change = { caller: each, node_id, options: undefined, onlyIfOther: true };
+        return (await this.#changeOnce(change, tagsOf)) !== null;
+      },
+    });
+  }
+
   async #begin<Input>(caller: Caller, permission: Permission, parse: () => Input): Promise<Input> {
     await this.#context.authorize(caller, permission);
     return parse();
   }
 
-  /** Changes the tags, again where somebody else changed the agent at the same time. */
-  async #change(
-    { caller, node_id, options, answers = false }: TagChange,
+  /** Changes the tags, and tells of it also where they were so. */
+  async #change(change: TagChange, tagsOf: (tags: Tags) => Tags): Promise<AgentTags> {
+    return (await this.#changeOnce(change, tagsOf))!;
+  }
+
+  /** Changes the tags, again where somebody else changed the agent at the same time. Null where nothing was to be written. */
+  #changeOnce(
+    { caller, node_id, options, answers = false, onlyIfOther = false }: TagChange,
     change: (tags: Tags) => Tags,
-  ): Promise<AgentTags> {
+  ): Promise<AgentTags | null> {
     return retryOnConflict(async () => {
       const before = await this.#registry.read(node_id);
       requireVersion(before, options);
       const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
+      if (onlyIfOther && isSame(before.value.tags, tags)) return null;
       const changed = { tags, version: before.revision + 1 };
       await this.#registry.write(answering(caller, answers ? changed : undefined), {
         before,
@@ -115,4 +150,12 @@ export class TagVerbs {
       return changed;
     });
   }
+}
+
+function isSame(before: Readonly<Tags>, after: Readonly<Tags>): boolean {
+  const entries = Object.entries(after);
+  return (
+    entries.length === Object.keys(before).length &&
+    entries.every(([key, value]) => Object.hasOwn(before, key) && before[key] === value)
+  );
 }

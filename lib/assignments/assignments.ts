@@ -12,6 +12,7 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import { managedAfter } from "../managed-by.ts";
 import { parseReferences, printReferences } from "../module-format/module-reference.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import { printSelector } from "../selectors/print.ts";
@@ -101,10 +102,9 @@ export class Assignments {
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
-    const { description, params, rollout, schedule, enforce, unattended_removals, ...fields } = parseInput(
-      createAssignmentInput,
-      input,
-    );
+    const parsed = parseInput(createAssignmentInput, input);
+    const { description, params, rollout, schedule, enforce, unattended_removals, managed_by, ...fields } =
+      parsed;
     const document: AssignmentDocument = {
       ...fields,
       ...toModules(fields.modules),
@@ -114,6 +114,7 @@ export class Assignments {
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
       ...(unattended_removals !== undefined && { unattended_removals }),
+      ...(managed_by && { managed_by }),
       selector: printSelector(this.#service.selectors.parse(fields.selector)),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
@@ -162,7 +163,7 @@ export class Assignments {
     return retryOnConflict(async () => {
       const stored = await this.#service.read(name);
       requireVersion(stored, options);
-      const document: AssignmentDocument = { ...stored.value, ...changes };
+      const document = managedAfter<AssignmentDocument>({ ...stored.value, ...changes }, parsed.managed_by);
       if (modules !== undefined) {
         delete document.pins;
         Object.assign(document, toModules(modules));

@@ -1,3 +1,4 @@
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { Json } from "../json.ts";
 import type { Schedule } from "../schedules/cron.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
@@ -21,6 +22,8 @@ export interface AssignmentDocument {
   enforce?: boolean;
   /** Absent = false. */
   unattended_removals?: boolean;
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
   created_at: string;
   created_by: string;
 }

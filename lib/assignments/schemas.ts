@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
 import {
+  managedByChangeSchema,
+  managedBySchema,
   maxRemovalsSchema,
   nameSchema,
   pageInput,
@@ -101,6 +103,7 @@ export const assignmentSchema = z
     next_run_at: z.string().optional().describe("When the schedule is due next."),
     enforce: z.boolean(),
     unattended_removals: z.boolean(),
+    managed_by: managedBySchema.optional(),
     created_at: z.string(),
     created_by: z.string(),
     matches: z.number().int().describe("How many approved agents the selector matches now."),
@@ -153,6 +156,7 @@ export const createAssignmentInput = z.strictObject({
   schedule: scheduleSchema.optional().describe("When it is applied by itself. Default never."),
   enforce: enforceInput,
   unattended_removals: unattendedRemovalsInput,
+  managed_by: managedBySchema.optional(),
 });
 /** Input of `assignments.update`; what is absent stays, and null takes away. */
 export const updateAssignmentInput = z.strictObject({
@@ -165,6 +169,7 @@ export const updateAssignmentInput = z.strictObject({
   schedule: scheduleSchema.nullable().optional(),
   enforce: enforceInput,
   unattended_removals: unattendedRemovalsInput,
+  managed_by: managedByChangeSchema.optional(),
 });
 
 /** Which modules go to which agents. */

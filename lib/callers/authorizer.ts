@@ -54,8 +54,9 @@ export class Authorizer {
    */
   async refuse(caller: Caller, refused: Omit<Denial, "caller" | "unrecorded">): Promise<never> {
     if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
-    const unrecorded = this.#denials.next(caller.operator_id);
-    if (unrecorded !== null) await this.#record({ caller, ...refused, unrecorded });
+    await this.#denials.record(caller.operator_id, (unrecorded) =>
+      this.#record({ caller, ...refused, unrecorded }),
+    );
     const { permission, needed } = refused;
     throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
   }

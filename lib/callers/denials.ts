@@ -32,6 +32,21 @@ export class Denials {
     return before;
   }
 
+  /**
+   * Has a refusal written, with how many before it were not, unless enough of its origin were. One that can't be written is among those that
+   * the next record tells of.
+   */
+  async record(origin: string, write: (unrecorded: number) => Promise<unknown>): Promise<void> {
+    const unrecorded = this.next(origin);
+    if (unrecorded === null) return;
+    try {
+      await write(unrecorded);
+    } catch (error) {
+      this.giveBack(origin, unrecorded + 1);
+      throw error;
+    }
+  }
+
   /** Has the next record of an origin tell of refusals that an earlier one should have, but was not written. */
   giveBack(origin: string, count: number): void {
     if (count > 0) this.#unrecorded.set(origin, (this.#unrecorded.get(origin) ?? 0) + count);

@@ -13,6 +13,7 @@ import {
   sign,
   timingSafeEqual,
   verify,
+  type JsonWebKey,
   type KeyObject,
 } from "node:crypto";
 import type { Crypto, KeyPair, Signer } from "./crypto.ts";
@@ -49,7 +50,7 @@ export const nodeCrypto: Crypto = {
   deriveKey: (secret, salt, info, length) =>
     new Uint8Array(hkdfSync("sha256", secret, salt, Buffer.from(info), length)),
   equal: (a, b) => a.length === b.length && timingSafeEqual(a, b),
-  createSigningKeyPair: () => exportPair(generateKeyPairSync("ed25519").privateKey),
+  createSigningKeyPair: () => toPair(generate("Ed25519")),
   createSigner,
   verify(publicKey, message, signature) {
     if (signature.length !== 64) return false;
@@ -59,9 +60,9 @@ export const nodeCrypto: Crypto = {
   },
   isAcceptablePublicKey: (publicKey) => verifyKeyOf(publicKey) !== null,
   createExchangeKeyPair() {
-    const { privateKey } = generateKeyPairSync("x25519");
-    const pair = exportPair(privateKey);
-    exchangeKeys.set(pair.secretKey, privateKey);
+    const jwk = generate("X25519");
+    const pair = toPair(jwk);
+    exchangeKeys.set(pair.secretKey, createPrivateKey({ key: jwk, format: "jwk" }));
     return pair;
   },
   exchange,
@@ -145,8 +146,19 @@ function exportPublicKey(key: KeyObject): Uint8Array {
   return bytesOf(Buffer.from(createPublicKey(key).export({ format: "jwk" }).x ?? "", "base64url"));
 }
 
-function exportPair(privateKey: KeyObject): KeyPair {
-  const { x = "", d = "" } = privateKey.export({ format: "jwk" });
+/**
+ * A new key as JWK. Node 20 stands still for ever where the export of a key that it has just generated runs into a garbage collection:
+ * both wait for the lock of that key. So the generation itself has to export it.
+ */
+function generate(curve: Curve): JsonWebKey {
+  const encoding = { publicKeyEncoding: { format: "jwk" }, privateKeyEncoding: { format: "jwk" } } as const;
+  const made =
+    curve === "Ed25519" ? generateKeyPairSync("ed25519", encoding) : generateKeyPairSync("x25519", encoding);
+  // The types know nothing of this form.
+  return made.privateKey as unknown as JsonWebKey;
+}
+
+function toPair({ x = "", d = "" }: JsonWebKey): KeyPair {
   return {
     publicKey: bytesOf(Buffer.from(x, "base64url")),
     secretKey: bytesOf(Buffer.from(d, "base64url")),

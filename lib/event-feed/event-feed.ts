@@ -36,10 +36,12 @@ export class EventFeed {
     signal?: AbortSignal,
   ): AsyncGenerator<Tracked<EventStreamItem>, void> {
     await this.#context.authorize(caller, "events.stream");
-    const { lastEventId, types, node_id } = parseInput(eventStreamInput, input);
+    const { lastEventId, types, node_id, rollout_id } = parseInput(eventStreamInput, input);
     const wanted = types && toTypeFilter(types);
     const accepts = (event: OrchestratorEvent): boolean =>
-      (!wanted || wanted(event.event_type)) && (node_id === undefined || concerns(event, node_id));
+      (!wanted || wanted(event.event_type)) &&
+      (node_id === undefined || concerns(event, { type: "agent", field: "node_id", id: node_id })) &&
+      (rollout_id === undefined || concerns(event, { type: "rollout", field: "rollout_id", id: rollout_id }));
     const stream = this.#streams.open(caller, signal);
     try {
       const { signal: ended } = stream;
@@ -59,10 +61,11 @@ export class EventFeed {
   }
 }
 
-/** Whether an event is about an agent, or about something that is done on it. */
-function concerns({ target, metadata }: OrchestratorEvent, nodeId: string): boolean {
-  return (
-    (target?.type === "agent" && target.id === nodeId) ||
-    ("node_id" in metadata && metadata.node_id === nodeId)
-  );
+/** Whether an event is about something, or about something that is done on or by it. */
+function concerns(
+  { target, metadata }: OrchestratorEvent,
+  { type, field, id }: { type: "agent" | "rollout"; field: "node_id" | "rollout_id"; id: string },
+): boolean {
+  if (target?.type === type && target.id === id) return true;
+  return Object.hasOwn(metadata, field) && (metadata as { [field]?: unknown })[field] === id;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isEventPattern, mismatch, type EventPattern } from "../event-pattern.ts";
 import { eventTable, severities, type EventType, type OrchestratorEvent } from "../events.ts";
-import { jsonSchema, keyIdSchema } from "../internal/common-schemas.ts";
+import { idSchema, jsonSchema, keyIdSchema } from "../internal/common-schemas.ts";
 
 const eventTypes = Object.keys(eventTable) as [EventType, ...EventType[]];
 
@@ -29,6 +29,7 @@ export const eventStreamInput = z.strictObject({
     .optional()
     .describe("Types of events, or all of a kind as in `agent.*`. Default all."),
   node_id: keyIdSchema.optional().describe("Only what concerns this agent."),
+  rollout_id: idSchema.optional().describe("Only what concerns this rollout, its operations included."),
   ...resumeInput,
 });
 

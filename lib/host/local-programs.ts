@@ -73,6 +73,11 @@ export class HeldPrograms {
     held.group = scope.group;
     this.#note(held);
     const done = (): void => this.#forget(held, scope);
+    const endAll = async (): Promise<void> => {
+      await killAll(scope);
+      done();
+    };
+    let ended: Promise<void> | undefined;
     return {
       start: (spawn) => {
         try {
@@ -86,10 +91,8 @@ export class HeldPrograms {
         }
       },
       signal: (name) => signalAll(scope, name),
-      end: async () => {
-        await killAll(scope);
-        done();
-      },
+      // Once for all who ask: a second loop would go on after the first has told the end.
+      end: () => (ended ??= endAll()),
       release() {
         scope.letGo();
         done();

@@ -46,17 +46,21 @@ export class MarkedScopes implements ProgramScopes {
     return [];
   }
 
-  /** Orphans that began after a time and bear no mark: nobody's but the program's that ran then. */
+  /**
+   * Orphans that began after a time, live and bear no mark: nobody's but the program's that ran then. One that has ended can't
+   * be asked for its mark, and its session may be another program's.
+   */
   strayOrphans(sinceBegun: number): ProcessEntry[] {
     const sessions = new Set([...this.#released.values()].map(({ session }) => session));
     const own = processAt(process.pid)?.session;
     return (this.#subreaper?.adopted() ?? []).filter(
       ({ pid, session, begun, isZombie }) =>
+        !isZombie &&
         begun >= sinceBegun &&
         session !== own &&
         !sessions.has(session) &&
         this.#released.get(pid)?.begun !== begun &&
-        (isZombie || [markVariable, terminalVariable].every((name) => environmentOf(pid, name) === null)),
+        [markVariable, terminalVariable].every((name) => environmentOf(pid, name) === null),
     );
   }
 

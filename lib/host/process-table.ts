@@ -11,7 +11,20 @@ export interface ProcessEntry {
   begun: number;
   /** Whether it has ended and its parent has not taken note. */
   isZombie: boolean;
+  /** Whether it is a thread of the kernel, which never has an environment. */
+  isKernels: boolean;
+  /** Length of the environment that it was started with; null while it has none yet, or that can't be seen. */
+  environmentBytes: number | null;
 }
+
+/** How often a process that executes a program is looked at, a millisecond apart while it has no environment. */
+const mostLooks = 100;
+
+/** Nobody wakes who waits on it. */
+const sleeping = new Int32Array(new SharedArrayBuffer(4));
+
+/** PF_KTHREAD of `flags` in proc_pid_stat(5). */
+const kernelThread = 0x0020_0000;
 
 /** Every process that can be seen; none on a machine without /proc. */
 export function listProcesses(): ProcessEntry[] {
@@ -24,19 +37,22 @@ export function processAt(pid: number): ProcessEntry | null {
   if (stat === null) return null;
   // The name of the program, in parentheses, may hold anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, parent, , session] = fields;
+  const [state, parent, , session, , , flags] = fields;
+  const environmentEnd = Number(fields[48]);
   return {
     pid,
     parent: Number(parent),
     session: Number(session),
     begun: Number(fields[19]),
     isZombie: state === "Z" || state === "X",
+    isKernels: (Number(flags) & kernelThread) !== 0,
+    environmentBytes: environmentEnd === 0 ? null : environmentEnd - Number(fields[47]),
   };
 }
 
 /** A variable of the environment that a process was started with; null where it has none, or may not be read. */
 export function environmentOf(pid: number, name: string): string | null {
-  const variables = readOrNull(`/proc/${pid}/environ`)?.split("\0") ?? [];
+  const variables = readEnvironment(pid)?.split("\0") ?? [];
   const found = variables.find((variable) => variable.startsWith(`${name}=`));
   return found?.slice(name.length + 1) ?? null;
 }
@@ -87,6 +103,22 @@ export function withDescendants(some: readonly ProcessEntry[], all: readonly Pro
     }
   }
   return [...found.values()];
+}
+
+/**
+ * While a process executes another program, its environment reads as empty for a moment, and its mark would be missed: it is
+ * looked at again until the new one has its place in memory.
+ */
+function readEnvironment(pid: number): string | null {
+  for (let looks = 0; looks < mostLooks; looks += 1) {
+    const environment = readOrNull(`/proc/${pid}/environ`);
+    if (environment !== "") return environment;
+    const entry = processAt(pid);
+    if (!entry || entry.environmentBytes === 0) return "";
+    if (entry.isZombie || entry.isKernels) return null;
+    if (entry.environmentBytes === null) Atomics.wait(sleeping, 0, 0, 1);
+  }
+  return null;
 }
 
 /** The names in a folder that are numbers; none where it can't be read. */

@@ -15,7 +15,17 @@ export const personNameSchema = z
 /** Identifier derived from a public key: the first 32 hex digits of its SHA-256. */
 export const keyIdSchema = z.string().regex(/^[0-9a-f]{32}$/, "32 lower-case hex digits");
 
-export const idSchema = z.uuid();
+/** Characters of what was given that a refusal repeats. */
+const shownCharacters = 40;
+
+/** What the server gives everything that is made: operations, rollouts, sessions. */
+export const idSchema = z.uuid({
+  error: ({ input }) => {
+    const given =
+      typeof input === "string" ? ` ${JSON.stringify(input.slice(0, shownCharacters))} is none.` : "";
+    return `must be an id as the server gives them, like 0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11.${given}`;
+  },
+});
 
 /** What a verb returns that has nothing to say. */
 export const nothingSchema = z.void();
@@ -34,6 +44,13 @@ export const pageInput = {
   limit: z.number().int().min(1).max(500).optional().describe("Most items of one page, 1-500. Default 50."),
   cursor: z.string().max(4096).optional().describe("`next_cursor` of the page before."),
 };
+
+/** Filter of a list by the beginning of an id: 4-36 characters of it. */
+export const idPrefixSchema = z
+  .string()
+  .regex(/^[0-9a-f][0-9a-f-]{3,35}$/, "must be the beginning of an id, at least 4 characters")
+  .optional()
+  .describe("Only those whose id begins so, at least 4 characters of it.");
 
 /** How long a call waits for an operation to end before it answers with what is there. */
 export const waitInput = {
@@ -65,6 +82,29 @@ export const versionSchema = z
   .int()
   .min(0)
   .describe("Rises with each change of what is stored of it; the number in its `ETag`.");
+
+/** Which folder manages something, and under which name. */
+export const managedBySchema = z
+  .strictObject({
+    label: nameSchema.describe("Label of the folder that it is kept in."),
+    name: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+        "1-64 letters, digits, '.', '_' or '-', starting with a letter or digit",
+      )
+      .describe("Its name in that folder."),
+  })
+  .describe("The folder that manages it, and under which name; absent = none does.")
+  .meta({ id: "ManagedBy" });
+
+/** Which folder manages something, and under which name. */
+export type ManagedBy = z.infer<typeof managedBySchema>;
+
+/** The same as a change takes it. */
+export const managedByChangeSchema = managedBySchema
+  .nullable()
+  .describe("The folder that manages it from now on; null = none does.");
 
 /** Whether maintenance windows are passed over. */
 export const overrideWindowSchema = z

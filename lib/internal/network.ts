@@ -1,5 +1,8 @@
 /** Addresses as limits and filters see them: what one party can have of them counts as one. */
-/** The address of an IPv4 machine; of IPv6 its network (/64), since whoever has one address there has all. */
+/**
+ * What counts as one caller in limits: the address of an IPv4 machine, be it written as one of IPv6, and of IPv6 its network (/64), since
+ * whoever has one address there has all. A text that is no address stands for itself.
+ */
 export function sourceOfAddress(given: string): string {
   const address = plainAddress(given);
   return address.includes(":") ? ipv6Network(address, 4) : address;

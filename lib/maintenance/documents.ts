@@ -1,3 +1,4 @@
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { WindowMode, WindowSchedule } from "./schemas.ts";
 
@@ -17,6 +18,8 @@ export interface WindowDocument {
   occurrence_ended_at?: string;
   /** From when on nothing of it comes any more, milliseconds since 1970: what is over need not be read at a start. */
   until: number;
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
   created_by: string;
   created_at: string;
 }

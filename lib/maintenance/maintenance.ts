@@ -8,6 +8,7 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import { managedAfter, nameInFolder, refuseTaken } from "../managed-by.ts";
 import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { WindowDocument } from "./documents.ts";
@@ -66,11 +67,12 @@ export class MaintenanceWindows {
    * What runs on a machine when a freeze begins goes on there.
    *
    * @throws {OrchestratorError} `VALIDATION_FAILED` where it ends before it begins or has ended already, and for a schedule that can't be
-   * read or never comes in that time; `SELECTOR_INVALID`.
+   * read or never comes in that time; `SELECTOR_INVALID`; `ALREADY_EXISTS` where another window is managed under the same label and name.
    */
   async create(caller: Caller, input: z.input<typeof createWindowInput>): Promise<MaintenanceWindow> {
     await this.#context.authorize(caller, "maintenanceWindows.create");
-    const { selector, starts_at, ends_at, schedule, reason, mode } = parseInput(createWindowInput, input);
+    const parsed = parseInput(createWindowInput, input);
+    const { selector, starts_at, ends_at, schedule, reason, mode, managed_by } = parsed;
     const nowMs = this.#context.clock.now();
     const document: WindowDocument = {
       id: this.#context.ids.next(),
@@ -81,6 +83,7 @@ export class MaintenanceWindows {
       ...(schedule && { schedule }),
       mode,
       until: 0,
+      ...(managed_by && { managed_by }),
       created_by: toSubject(caller).name,
       created_at: toTimestamp(nowMs),
     };
@@ -101,17 +104,15 @@ export class MaintenanceWindows {
     options?: ChangeOptions,
   ): Promise<MaintenanceWindow> {
     await this.#context.authorize(caller, "maintenanceWindows.update");
-    const { id, selector, starts_at, ends_at, schedule, end_occurrence, reason, mode } = parseInput(
-      updateWindowInput,
-      input,
-    );
+    const parsed = parseInput(updateWindowInput, input);
+    const { id, selector, starts_at, ends_at, schedule, end_occurrence, reason, mode } = parsed;
     return retryOnConflict(async () => {
       const stored = await this.#service.read(id);
       requireVersion(stored, options);
       const { cron, clock } = this.#context;
       const nowMs = clock.now();
       const document: WindowDocument = {
-        ...stored.value,
+        ...managedAfter(stored.value, parsed.managed_by),
         ...(reason !== undefined && { reason }),
         ...(mode !== undefined && { mode }),
         ...(typeof selector === "string" && { selector: this.#printed(selector) }),
@@ -141,7 +142,7 @@ export class MaintenanceWindows {
       const write: Write = { kind: "delete", collection, key: id, expected: stored.revision };
       await this.#context.commit(
         answering(caller),
-        [write],
+        [write, ...nameInFolder(collection, stored.value, null)],
         this.#event("maintenance.removed", stored.value),
       );
     });
@@ -153,7 +154,8 @@ export class MaintenanceWindows {
     const value = toJsonObject(document);
     const write: Write = { kind: "put", collection, key: document.id, value, expected };
     const event = this.#event(before ? "maintenance.updated" : "maintenance.created", document);
-    await this.#context.commit(answering(caller, answer), [write], event);
+    const writes = [write, ...nameInFolder(collection, before?.value ?? null, document)];
+    await refuseTaken(this.#context.commit(answering(caller, answer), writes, event));
     return answer;
   }
 

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { idSchema, pageInput, pageOf, timestampSchema, versionSchema } from "../internal/common-schemas.ts";
+import {
+  idSchema,
+  managedByChangeSchema,
+  managedBySchema,
+  pageInput,
+  pageOf,
+  timestampSchema,
+  versionSchema,
+} from "../internal/common-schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
 
 /** What a maintenance window does. */
@@ -56,6 +64,7 @@ export const maintenanceWindowSchema = z
     occurrences: z
       .array(occurrenceSchema)
       .describe("The one that goes on, where one does, and the next, 5 in all."),
+    managed_by: managedBySchema.optional(),
     created_by: z.string(),
     created_at: z.string(),
     version: versionSchema,
@@ -81,6 +90,7 @@ export const createWindowInput = z.strictObject({
     .describe("When it ends; with a schedule, until when it recurs. Needed where there is no schedule."),
   schedule: windowScheduleSchema.optional().describe("When it comes again and again. Default once."),
   mode: modeField,
+  managed_by: managedBySchema.optional(),
 });
 
 /** Input of `maintenanceWindows.update`; what is absent stays, and null takes away. */
@@ -95,6 +105,7 @@ export const updateWindowInput = z.strictObject({
     .describe("When it ends; a time that has passed ends it now. null = it recurs without end."),
   schedule: windowScheduleSchema.nullable().optional(),
   mode: modeField.optional(),
+  managed_by: managedByChangeSchema.optional(),
   end_occurrence: z
     .literal(true)
     .optional()

@@ -3,10 +3,9 @@ import { toTimestamp } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Cron } from "../schedules/cron.ts";
 import { requireNext } from "../schedules/schedule.ts";
-import type { WindowDocument } from "./documents.ts";
-import { never, occurrenceAt } from "./occurrences.ts";
+import { never, occurrenceAt, type Timing } from "./occurrences.ts";
 
-type Window = Readonly<WindowDocument>;
+type Window = Readonly<Timing>;
 
 /**
  * The window as it is to be kept. An end that has passed ends one that goes on now, however wrong the clock of whoever says so; so it was
@@ -16,17 +15,17 @@ type Window = Readonly<WindowDocument>;
  * @param given.endOccurrence - Whether what goes on now is to be ended, and nothing that comes later.
  * @throws {OrchestratorError} `VALIDATION_FAILED`; `INVALID_TRANSITION` where an occurrence is to be ended and none goes on.
  */
-export function settleTiming(
+export function settleTiming<Settled extends Timing>(
   cron: Cron,
-  window: Window,
+  window: Readonly<Settled>,
   given: { before: Window | null; nowMs: number; endOccurrence: boolean },
-): WindowDocument {
+): Settled & { until: number } {
   const { before, nowMs, endOccurrence } = given;
   const { starts_at, ends_at, schedule } = window;
   const startsMs = Date.parse(starts_at);
   const endsMs = ends_at === undefined ? never : Date.parse(ends_at);
   const isNew = before === null || timesOf(before) !== timesOf(window);
-  const settled = { ...window, until: endsMs };
+  const settled: Settled & { until: number } = { ...window, until: endsMs };
   if (!schedule && ends_at === undefined) throw invalid("ends_at", "is needed where there is no schedule");
   if (schedule && isNew)
     requireNext(cron, schedule, { path: "schedule", afterMs: Math.max(startsMs - 1, nowMs) });

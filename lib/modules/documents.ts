@@ -1,3 +1,4 @@
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 
 /** One revision of a module as stored; the content lies in a blob named after its hash. */
@@ -12,6 +13,8 @@ export interface ModuleDocument {
   resource_count: number;
   uploaded_at: string;
   uploaded_by: string;
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
 }
 
 /** That a module, in its newest revision, requires another. */

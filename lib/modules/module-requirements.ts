@@ -1,7 +1,7 @@
 /** Which modules require which, each in its newest revision. */
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
+import { invalidRequirement, walkRequired } from "../module-format/requirement-cycle.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import type { ModuleRequirementDocument } from "./documents.ts";
@@ -49,20 +49,15 @@ export class ModuleRequirements {
 
   /** Every module that is required, through others too. */
   async #reachable(module: ParsedModule): Promise<string[]> {
-    const { name, requires } = module;
-    const seen = new Map<string, string>();
-    const waiting = requires.map((each, at) => ({ each, by: name, at }));
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { each, by, at } = next;
-      if (each === name)
-        throw invalid(module, at, `These wait for each other: ${wayTo(by, name, seen)} -> ${name}.`);
-      if (seen.has(each)) continue;
-      seen.set(each, by);
-      if (by === name && !(await this.#context.storage.get("modules", each)))
-        throw invalid(module, at, `There is no module "${each}".`);
-      for (const further of await this.#requiredBy(each)) waiting.push({ each: further, by: each, at });
+    const walk = walkRequired(module);
+    let step = walk.next();
+    while (step.done !== true) {
+      const { name, by, at } = step.value;
+      if (by === module.name && !(await this.#context.storage.get("modules", name)))
+        throw invalidRequirement(module, at, `There is no module "${name}".`);
+      step = walk.next(await this.#requiredBy(name));
     }
-    return [...seen.keys()];
+    return step.value;
   }
 
   async #requiredBy(name: string): Promise<string[]> {
@@ -96,19 +91,4 @@ export class ModuleRequirements {
 
 function keyOf(name: string, required: string): string {
   return `${name} ${required}`;
-}
-
-/** From the module that is taken in to the one that requires it. */
-function wayTo(last: string, name: string, cameFrom: ReadonlyMap<string, string>): string {
-  const way = [last];
-  for (let at = last; at !== name;) {
-    at = cameFrom.get(at) ?? name;
-    way.unshift(at);
-  }
-  return way.join(" -> ");
-}
-
-function invalid({ requiredAt }: ParsedModule, at: number, message: string): OrchestratorError {
-  const issue = { path: ["requires", at], message, ...requiredAt[at] };
-  return new OrchestratorError("MODULE_INVALID", { message, issues: [issue] });
 }

@@ -4,11 +4,12 @@ import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { Page } from "../internal/common-schemas.ts";
+import type { ManagedBy, Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import { isManagedAs, managedAfter } from "../managed-by.ts";
 import { readModule } from "../module-format/module-document.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
 import { eachDocument } from "../storage/each-document.ts";
@@ -27,6 +28,16 @@ import {
   type UploadedModule,
 } from "./schemas.ts";
 import { ShownModules } from "./shown-modules.ts";
+
+/** What is uploaded, and how. */
+interface Upload {
+  content: string;
+  parsed: ParsedModule;
+  view: ModuleView;
+  /** Absent = as before. */
+  managedBy: ManagedBy | null | undefined;
+  options: ChangeOptions | undefined;
+}
 
 /** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
 export class Modules {
@@ -73,16 +84,22 @@ export class Modules {
   }
 
   /**
-   * Takes a module in. Content that equals the newest revision's changes nothing.
+   * Takes a module in. Content that equals the newest revision's changes nothing, unless another folder manages it from now on: that is
+   * a revision, too.
    *
+   * @param options.ifVersion - The newest revision there may be; 0 = none.
    * @returns The module; `created` tells whether a revision was made.
    * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault, and where it requires a module that is
    * not there or that requires it; `RESOURCE_CONFLICT` where it contradicts
-   * another module of an assignment that uses it. Nothing is stored then.
+   * another module of an assignment that uses it; `PRECONDITION_FAILED`. Nothing is stored then.
    */
-  async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
+  async upload(
+    caller: Caller,
+    input: z.input<typeof uploadModuleInput>,
+    options?: ChangeOptions,
+  ): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
-    const { content, name } = parseInput(uploadModuleInput, input);
+    const { content, name, managed_by: managedBy } = parseInput(uploadModuleInput, input);
     const { types, work } = this.#context;
     const parsed = await work.do(readModule(content, types));
     if (name !== undefined && name !== parsed.name) {
@@ -91,24 +108,23 @@ export class Modules {
       });
     }
     const view = await work.do(makeView(content, parsed, types));
-    return retryOnConflict(() => this.#take(caller, { parsed, view }, content));
+    return retryOnConflict(() => this.#take(caller, { content, parsed, view, managedBy, options }));
   }
 
-  async #take(
-    caller: Caller,
-    { parsed, view }: { parsed: ParsedModule; view: ModuleView },
-    content: string,
-  ): Promise<UploadedModule> {
+  async #take(caller: Caller, upload: Upload): Promise<UploadedModule> {
+    const { content, parsed, view, managedBy } = upload;
     const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
+    requireVersion({ revision: newest?.value.revision ?? 0 }, upload.options);
     const bytes = toUtf8(content);
     const hash = toHex(this.#context.crypto.sha256(bytes));
-    if (newest?.value.content_hash === hash) {
+    if (newest?.value.content_hash === hash && isManagedAs(newest.value, managedBy)) {
       await this.#service.revisions.mend(hash, bytes);
       return { ...(await this.#toModule(newest.value)), created: false };
     }
     const shown = encodeView(view);
     const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
-    const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
+    const made = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
+    const document = managedAfter(made, managedBy);
     const requirements = await this.#service.requirements.taking(parsed);
     const secrets = await this.#service.secrets.taking(parsed);
     await this.#service.guard(parsed, async (also) => {
@@ -203,6 +219,7 @@ export class Modules {
       resource_count: parsed.resources.length,
       uploaded_at: this.#context.timestamp(),
       uploaded_by: toSubject(caller).name,
+      ...(content.before?.value.managed_by && { managed_by: content.before.value.managed_by }),
     };
   }
 

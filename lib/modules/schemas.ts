@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import {
+  managedByChangeSchema,
+  managedBySchema,
+  nameSchema,
+  pageInput,
+  pageOf,
+} from "../internal/common-schemas.ts";
 import { linearJson } from "../internal/json-value.ts";
 import { paramValuesSchema } from "../module-format/params.ts";
 
@@ -8,12 +14,16 @@ export const moduleSchema = z
   .object({
     name: nameSchema,
     description: z.string().optional(),
-    revision: z.number().int().describe("1 for a new module, one more with each upload of other content."),
+    revision: z
+      .number()
+      .int()
+      .describe("1 for a new module, one more with each upload of other content, or for another folder."),
     content_hash: z.string().describe("SHA-256 of the content, hex; for Viewers, of what they see of it."),
     size: z.number().int().describe("Bytes of the content; for Viewers, of what they see of it."),
     resource_count: z.number().int(),
     uploaded_at: z.string(),
     uploaded_by: z.string(),
+    managed_by: managedBySchema.optional(),
     used_by: z
       .array(z.string())
       .describe(
@@ -65,6 +75,9 @@ export const listModulesInput = z.strictObject(pageInput);
 export const uploadModuleInput = z.strictObject({
   content: z.string().min(1).max(524_288).describe("YAML, at most 512 KiB."),
   name: nameSchema.optional().describe("Must equal the name in the content."),
+  managed_by: managedByChangeSchema
+    .optional()
+    .describe("The folder that manages it from now on; null = none does. Absent = as before."),
 });
 /** Input of `modules.get`. */
 export const getModuleInput = z.strictObject({

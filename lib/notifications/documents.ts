@@ -1,5 +1,6 @@
 import type { OfEpoch } from "../epochs.ts";
 import type { EventSubject, EventType, Severity } from "../events.ts";
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { JsonObject } from "../json.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { Template } from "./channels/template.ts";
@@ -64,6 +65,8 @@ export interface ChannelDocument {
   enabled: boolean;
   /** Absent = `notifications`. */
   source?: "audit";
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
   created_at: string;
   created_by: string;
 }

@@ -1,7 +1,15 @@
 import { z } from "zod";
 import { isEventPattern, mismatch } from "../event-pattern.ts";
 import { severities } from "../events.ts";
-import { idSchema, jsonSchema, pageInput, pageOf, versionSchema } from "../internal/common-schemas.ts";
+import {
+  idSchema,
+  jsonSchema,
+  managedByChangeSchema,
+  managedBySchema,
+  pageInput,
+  pageOf,
+  versionSchema,
+} from "../internal/common-schemas.ts";
 import { templateSchema } from "./channels/template.ts";
 
 const severitySchema = z.enum(severities);
@@ -142,6 +150,7 @@ export const channelSchema = z
       .int()
       .optional()
       .describe("With the source `audit`: up to which sequence of the audit log it was told."),
+    managed_by: managedBySchema.optional(),
     last_delivery: lastDeliverySchema.optional().describe("The last attempt; absent before the first."),
     created_at: z.string(),
     created_by: z.string(),
@@ -172,6 +181,7 @@ export const createChannelInput = z.strictObject({
   template: templateField.optional(),
   enabled: enabledField.optional(),
   source: sourceField.optional().describe("Default `notifications`; it stays what it is."),
+  managed_by: managedBySchema.optional(),
 });
 
 /** Input of `channels.update`; what is absent stays. */
@@ -186,6 +196,7 @@ export const updateChannelInput = z.strictObject({
   selector: selectorField.nullable().optional().describe("null = all agents, and what is about none."),
   template: templateField.nullable().optional().describe("null = its messages are told as they come."),
   enabled: enabledField.optional(),
+  managed_by: managedByChangeSchema.optional(),
 });
 
 /** Output of `channels.test`. */

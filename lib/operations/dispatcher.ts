@@ -56,7 +56,7 @@ export class Dispatcher {
   readonly #work: BackgroundWork;
   readonly #presence: DispatchParts["presence"];
   readonly #sweeper: Sweeper;
-  readonly #mayBegin: DispatchParts["mayBegin"];
+  readonly #rules: Pick<DispatchParts, "mayBegin" | "isApproved">;
   readonly #turns = new Turns(perTurn);
   #stopped = false;
   /** Whether agents are given time to come back after a start: who is not there yet is not away. */
@@ -64,7 +64,7 @@ export class Dispatcher {
 
   constructor(context: Context, parts: DispatchParts) {
     this.#context = context;
-    [this.#store, this.#mayBegin, this.#presence] = [parts.store, parts.mayBegin, parts.presence];
+    [this.#store, this.#presence, this.#rules] = [parts.store, parts.presence, parts];
     this.#told = new ToldSecrets(parts);
     this.#commands = new Commands(context, { ...parts, told: this.#told, turns: this.#turns });
     const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
@@ -189,8 +189,10 @@ export class Dispatcher {
         for (const operationId of lane.queue) {
           if (lane.running || this.#stopped) return;
           if (this.#lanes.isHeld(operationId)) continue;
-          if (this.#lanes.isPatient(operationId) && !this.#presence.isConnected(nodeId)) continue;
-          await this.#take(nodeId, operationId);
+          // Also where the process ended before it heard that the agent was rejected.
+          if (!this.#rules.isApproved(nodeId)) await this.#end(operationId, rejected);
+          else if (!this.#lanes.isPatient(operationId) || this.#presence.isConnected(nodeId))
+            await this.#take(nodeId, operationId);
         }
       }
     } finally {
@@ -204,7 +206,7 @@ export class Dispatcher {
     if (operation?.status !== "queued") this.#lanes.leave(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
     else if (this.held.holds(operation)) return;
-    else if (!(await this.#mayBegin(operation))) await this.#end(operationId, overtaken);
+    else if (!(await this.#rules.mayBegin(operation))) await this.#end(operationId, overtaken);
     else if (this.#presence.isConnected(nodeId)) {
       if (this.#inquiries.isUnanswered(operationId)) return;
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);

@@ -31,6 +31,8 @@ export interface OperationDocument {
   exit_code?: number;
   /** SHA-256 of what it printed. */
   output_hash?: string;
+  /** Of a plan or an apply of a rollout that has ended: the group of those that ended alike; see `digestOfEnd`. */
+  changes?: string;
   counts: StoredCounts;
   requested_by: string;
   /** The epoch in which it was made or, later, begun; absent = before there were epochs. */
@@ -155,6 +157,7 @@ export const operationCollections = {
       by_rollout: ["rollout_id"],
       by_rollout_status: ["rollout_id", "status"],
       by_rollout_node: ["rollout_id", "node_id"],
+      by_rollout_changes: ["rollout_id", "changes"],
       by_results: ["results.from"],
       by_snapshot: ["snapshot"],
       by_assignment: ["assignment"],

@@ -1,6 +1,6 @@
 /** Pages through operations, newest first, under every filter at once. */
 import type { z } from "zod";
-import { leastIdAt } from "../ids.ts";
+import { idsFrom, leastIdAt } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
@@ -29,8 +29,9 @@ export async function listOperations(
       ...narrowest(filter),
       order: "desc",
       limit: pageSize,
-      ...(before !== undefined && { to: before }),
       ...(filter.from !== undefined && { from: leastIdAt(Date.parse(filter.from)) }),
+      ...(filter.id_prefix !== undefined && idsFrom(filter.id_prefix)),
+      ...(before !== undefined && { to: before }),
     });
     for (const { value } of page.items) {
       if (!passes(value, filter)) continue;

@@ -36,6 +36,8 @@ export interface DispatchParts extends Pick<
   lanes: Lanes;
   maintenance: MaintenanceService;
   presence: Presence;
+  /** Whether an agent may be given work. */
+  isApproved: (nodeId: string) => boolean;
   /** Whether an operation that waited may begin. */
   mayBegin: (operation: Readonly<OperationDocument>) => Promise<boolean>;
 }

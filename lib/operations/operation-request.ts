@@ -6,7 +6,7 @@ import { countOutcomes } from "../state/result.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { isListed } from "./operation-kinds.ts";
 import type { OperationParts } from "./operation-parts.ts";
-import { operationSubject, type OperationChange } from "./operation-store.ts";
+import { factsOf, operationSubject, type OperationChange } from "./operation-store.ts";
 
 /** What makes an operation. */
 export interface OperationRequest {
@@ -122,7 +122,7 @@ export function requestedEvent(operation: Readonly<OperationDocument>): EventInp
       target: subject,
       summary: `${subject.name} was requested`,
       metadata: {
-        node_id: operation.node_id,
+        ...factsOf(operation),
         modules: operation.modules,
         ...(operation.scope && { scope: operation.scope }),
         ...(operation.names && { forgets: operation.names }),

@@ -73,6 +73,28 @@ export async function loadReport(
   return report;
 }
 
+/** The results of an operation one by one, read as far as they are asked for. */
+export async function* eachResult(
+  context: Context,
+  { operation_id, results: place }: Readonly<OperationDocument>,
+): AsyncGenerator<ResourceResult, void> {
+  let from: number | null = place?.from ?? null;
+  while (from !== null && place) {
+    const { entries, next }: LogPage<Part> = await context.storage.readLog<Part>(resultsLog, {
+      from,
+      to: place.to,
+      limit: 1,
+    });
+    for (const { value } of entries) {
+      if (value.operation_id !== operation_id) continue;
+      // Output comes after all results.
+      if (!("results" in value)) return;
+      yield* value.results;
+    }
+    from = next;
+  }
+}
+
 /** Divides a report; each part is made when it is asked for. */
 function* inParts({ results, output }: OperationReport): Generator<Content> {
   for (const part of divided(results)) yield { results: part };

@@ -9,8 +9,9 @@ import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import type { ResourceResult } from "../state/result.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { expectAgentState, forgetAgentState, readAgentState } from "./agent-states.ts";
+import { expectAgentState, forgetAgentState, handOverNamed, readAgentState } from "./agent-states.ts";
 import { revisionsOf } from "./applied-modules.ts";
 import { Baselines } from "./baselines.ts";
 import { Beginnings } from "./beginnings.ts";
@@ -20,17 +21,19 @@ import type { HeldWork } from "./held-work.ts";
 import { Lanes } from "./lanes.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
-import { loadReport } from "./operation-results.ts";
+import { eachResult, loadReport } from "./operation-results.ts";
 import { OperationRetention } from "./operation-retention.ts";
-import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
+import { factsOf, isOpen, operationSubject, OperationStore } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
 import { ProgressFeeds } from "./progress-feeds.ts";
 import { findRepeatable } from "./repeated-baseline.ts";
+import { digestOfEnd, isSaid } from "./said-results.ts";
 import type { Operation } from "./schemas.ts";
 import { Scopes } from "./scopes.ts";
 import { Snapshots } from "./snapshots.ts";
 import { StateRecorder } from "./state-recorder.ts";
+import { StoredPlans } from "./stored-plans.ts";
 
 const defaultWaitSeconds = 30;
 
@@ -46,6 +49,8 @@ export class OperationService {
   readonly store: OperationStore;
   /** What operations of agents are about. */
   readonly scopes: Scopes;
+  /** Plans that may be applied. */
+  readonly plans: StoredPlans;
   readonly outcomes: OutcomeRecorder;
   readonly parts: OperationParts;
   readonly #context: Context;
@@ -69,6 +74,13 @@ export class OperationService {
     this.scopes = new Scopes(context, { desired: this.#desired, modules: features.modules });
     this.store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
+    const { assignments } = features;
+    this.plans = new StoredPlans(context, {
+      store: this.store,
+      snapshots: this.#snapshots,
+      scopes: this.scopes,
+      assignments,
+    });
     const feeds = new ProgressFeeds();
     this.outcomes = new OutcomeRecorder(context, { store: this.store, feeds });
     this.#baselines = new Baselines(this.#snapshots);
@@ -85,14 +97,16 @@ export class OperationService {
     this.parts = { context, store, snapshots, secrets, ...told };
     const beginnings = new Beginnings(context, features);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
-    const [{ presence }, { maintenance }] = [features.agents, features];
-    const dispatched = { lanes: this.lanes, maintenance, presence, mayBegin };
+    const [{ presence, registry }, { maintenance }] = [features.agents, features];
+    const isApproved = (nodeId: string): boolean => registry.isApproved(nodeId);
+    const dispatched = { lanes: this.lanes, maintenance, presence, isApproved, mayBegin };
     this.dispatcher = new Dispatcher(context, { ...this.parts, ...dispatched });
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
       dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
       forget: (nodeId) => [forgetAgentState(nodeId)],
+      replace: (replacement) => handOverNamed(context.storage, replacement),
     });
   }
 
@@ -171,6 +185,16 @@ export class OperationService {
     return loadReport(this.#context, operation);
   }
 
+  /** What an operation was, would be or could not be brought to change, resource by resource, read as far as it is asked for. */
+  async *saidBy(operation: Readonly<OperationDocument>): AsyncGenerator<ResourceResult, void> {
+    for await (const result of eachResult(this.#context, operation)) if (isSaid(result)) yield result;
+  }
+
+  /** The digest of the end of an operation without results; see `OperationDocument.changes`. */
+  digestOfEnd(end: Pick<OperationDocument, "kind" | "status" | "error">): Promise<string> {
+    return digestOfEnd(this.#context, end, []);
+  }
+
   /**
    * Has an operation stopped: what waits ends at once, what runs, when its agent has stopped it.
    *
@@ -190,6 +214,7 @@ export class OperationService {
             type: "operation.cancelRequested",
             target: subject,
             summary: `Cancelling ${subject.name} was requested`,
+            metadata: factsOf(before),
           },
         ],
       };

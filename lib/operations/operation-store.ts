@@ -2,6 +2,7 @@
 import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { OperationFacts } from "../event-facts.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
@@ -23,6 +24,14 @@ export function operationSubject({
   agent_name,
 }: Readonly<OperationDocument>): EventInput["target"] {
   return { type: "operation", id: operation_id, name: `${kind} on ${agent_name}` };
+}
+
+/** What every event of the operation says. */
+export function factsOf({
+  node_id,
+  rollout_id,
+}: Readonly<OperationDocument>): Pick<OperationFacts, "node_id" | "rollout_id"> {
+  return { node_id, ...(rollout_id !== undefined && { rollout_id }) };
 }
 
 /** What a change of an operation writes beside it. */

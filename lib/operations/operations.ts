@@ -30,7 +30,7 @@ import {
   watchOperationInput,
 } from "./schemas.ts";
 import { SingleRuns } from "./single-runs.ts";
-import { requireTruth, StoredPlans } from "./stored-plans.ts";
+import { requireTruth } from "./stored-plans.ts";
 import { watchOperation } from "./watch.ts";
 
 /** How long a call waits for the end of what it cancels while that waits. */
@@ -51,8 +51,7 @@ export class Operations {
     this.#context = context;
     this.#service = service;
     this.#agents = agents;
-    const { scopes } = service;
-    const plans = new StoredPlans(context, { ...service.parts, scopes });
+    const { scopes, plans } = service;
     this.#runs = new SingleRuns(context, { agents, maintenance, scopes, plans });
   }
 

@@ -10,6 +10,7 @@ import type { OperationDocument } from "./documents.ts";
 import { isListed, shownKind } from "./operation-kinds.ts";
 import { saveReport } from "./operation-results.ts";
 import {
+  factsOf,
   isOpen,
   operationSubject,
   type Changed,
@@ -17,6 +18,7 @@ import {
   type OperationStore,
 } from "./operation-store.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
+import { digestOfEnd } from "./said-results.ts";
 import type { OperationStatus } from "./schemas.ts";
 
 /** How an operation ended, as an agent tells it or as it was concluded here. */
@@ -47,11 +49,18 @@ export interface Ended {
 /** Adds what another feature writes when an operation of its kind ends. */
 export type Completion = (ended: Ended) => Promise<OperationChange>;
 
+/** Adds what is written when it is known at last how an operation of a rollout ended. */
+export type RolloutCorrection = (
+  before: Readonly<OperationDocument>,
+  after: Readonly<OperationDocument>,
+) => Promise<OperationChange>;
+
 export class OutcomeRecorder {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #feeds: ProgressFeeds;
   readonly #completions = new Map<OperationDocument["kind"], Completion>();
+  #correction: RolloutCorrection = () => Promise.resolve({});
   readonly #waiters = new Map<string, Set<() => void>>();
   /** Operations of one agent end one after another: each changes what is known of it, and of many at once each would be tried again for the others. */
   readonly #turns = new KeyedQueue();
@@ -69,25 +78,45 @@ export class OutcomeRecorder {
     this.#completions.set(kind, completion);
   }
 
+  /** Has a feature add to the end of what belongs to a rollout and was `unknown`. */
+  onCorrection(correction: RolloutCorrection): void {
+    this.#correction = correction;
+  }
+
   /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown` and is known now. */
   async record(operationId: string, outcome: Outcome): Promise<Recorded> {
     const known = await this.#store.read(operationId);
     if (!stillCounts(known, outcome)) return { operation: known, changed: false };
     const results = outcome.results ?? [];
     const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
+    const { kind, rollout_id, node_id } = known;
+    const changes =
+      rollout_id === undefined || kind === "run"
+        ? undefined
+        : await digestOfEnd(this.#context, { kind, status: outcome.status, ...errorOf(outcome) }, results);
     const end = async (before: Readonly<OperationDocument>): Promise<Changed | null> => {
       if (!stillCounts(before, outcome)) return null;
-      const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
+      const ended = {
+        ...this.#ended(before, outcome),
+        ...(report && { results: report }),
+        ...(changes !== undefined && { changes }),
+      };
       const isCorrection = before.status === "unknown";
       const complete = this.#completions.get(ended.kind);
       const added = (await complete?.({ operation: ended, results, isCorrection })) ?? {};
+      const isRolloutCorrected = isCorrection && rollout_id !== undefined;
+      const corrected = isRolloutCorrected ? await this.#correction(before, ended) : {};
       return {
         operation: ended,
-        writes: added.writes ?? [],
+        writes: [...(added.writes ?? []), ...(corrected.writes ?? [])],
         events: [...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added.events ?? [])],
       };
     };
-    return this.#turns.do(known.node_id, () => this.#store.update(systemCaller, operationId, end));
+    const write = (): Promise<Recorded> =>
+      this.#turns.do(node_id, () => this.#store.update(systemCaller, operationId, end));
+    // Those that correct one rollout all change its counts.
+    if (known.status !== "unknown" || rollout_id === undefined) return write();
+    return this.#turns.do(rollout_id, write);
   }
 
   #follow(operation: Readonly<OperationDocument>): void {
@@ -135,10 +164,14 @@ export class OutcomeRecorder {
       counts: countOutcomes(outcome.results ?? []),
       finished_at: toTimestamp(now),
       duration_ms: outcome.duration_ms ?? Math.max(0, fleetNow - begun_at),
-      ...(outcome.error && { error: { code: outcome.error.code, message: outcome.error.message } }),
+      ...errorOf(outcome),
       ...(before.kind === "run" && endOfRun(this.#context, outcome)),
     };
   }
+}
+
+function errorOf({ error }: Outcome): Pick<OperationDocument, "error"> {
+  return error ? { error: { code: error.code, message: error.message } } : {};
 }
 
 /** What the ends of runs are told apart by, so that those of a fleet are compared without reading what each printed. */
@@ -167,12 +200,12 @@ function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome):
 const nouns = { apply: "Apply", plan: "Plan", forget: "Forgetting", run: "Run" } as const;
 
 function finishedEvent(operation: Readonly<OperationDocument>): EventInput {
-  const { kind, agent_name, node_id, status, operation_id, counts } = operation;
+  const { kind, agent_name, status, operation_id, counts } = operation;
   const good = status === "succeeded" || status === "cancelled";
   return {
     type: good ? "operation.finished" : "operation.failed",
     target: operationSubject(operation)!,
     summary: `${nouns[shownKind({ kind })]} on ${agent_name} ended: ${status}`,
-    metadata: { node_id, operation_id, status, counts: toCounts(counts) },
+    metadata: { ...factsOf(operation), operation_id, status, counts: toCounts(counts) },
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { appliedStatusSchema } from "../agents/schemas.ts";
 import {
+  idPrefixSchema,
   idSchema,
   keyIdSchema,
   maxRemovalsSchema,
@@ -93,7 +94,11 @@ const operationFilters = {
   ...pageInput,
 };
 /** Input of `operations.list`; every filter must hold. */
-export const listOperationsInput = z.strictObject({ node_id: keyIdSchema.optional(), ...operationFilters });
+export const listOperationsInput = z.strictObject({
+  node_id: keyIdSchema.optional(),
+  id_prefix: idPrefixSchema,
+  ...operationFilters,
+});
 /** Input of `operations.listForAgent`; every filter must hold. */
 export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, ...operationFilters });
 

@@ -79,12 +79,14 @@ export class Scopes {
   /**
    * What a rollout is about on one agent.
    *
+   * @param reader - What reads for all agents of the rollout. Default one for this agent.
+   *
    * @throws {OrchestratorError} What `DesiredStates.of` throws; `IN_USE` where a module would go that another requires.
    */
   async ofAssignment(
     nodeId: string,
     { assignment, modules }: Brought,
-    reader: DesiredReader,
+    reader: DesiredReader = this.#desired.reader(),
   ): Promise<Scoped> {
     const state = await this.#stateOf(nodeId);
     const wanted = modules.map(({ name }) => name);

@@ -1,7 +1,10 @@
 /** Plans that were made and may be applied: a plan is an operation of its kind, with its resources and its results. */
+import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import type { DesiredReader } from "../desired-state/desired-states.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { planStale } from "../internal/plan-stale.ts";
 import type { Json } from "../json.ts";
 import { planText } from "../state/plan-text.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -39,9 +42,14 @@ export class StoredPlans {
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #scopes: Scopes;
+  readonly #assignments: AssignmentService;
 
-  constructor(context: Context, parts: { store: OperationStore; snapshots: Snapshots; scopes: Scopes }) {
+  constructor(
+    context: Context,
+    parts: { store: OperationStore; snapshots: Snapshots; scopes: Scopes; assignments: AssignmentService },
+  ) {
     this.#context = context;
+    this.#assignments = parts.assignments;
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
     this.#scopes = parts.scopes;
@@ -68,14 +76,55 @@ export class StoredPlans {
       const message = `The plan ${isOpen(plan) ? "has not ended" : `ended ${plan.status}`}; make another.`;
       throw new OrchestratorError("INVALID_TRANSITION", { message });
     }
-    const scoped = await this.#again(plan);
-    const { results } = await loadReport(this.#context, plan);
-    const digest = toHex(this.#context.crypto.sha256(toUtf8(planText(results))));
-    return { id: planId, digest, scoped, extras: plan.extras };
+    const scoped = (): Promise<Scoped> =>
+      plan.assignment === undefined
+        ? this.#scopes.ofCall(plan.node_id, plan.extras ?? {})
+        : this.#ofAssignment(plan.assignment, plan.node_id);
+    return this.#confirm(plan, scoped);
   }
 
-  async #again(plan: Readonly<OperationDocument>): Promise<Scoped> {
-    const scoped = await this.#scopes.ofCall(plan.node_id, plan.extras ?? {}).catch((error: unknown) => {
+  /**
+   * Works out again what a rollout planned for one of its agents.
+   *
+   * @param planned.modules - What the assignment brings, the same for all agents of the rollout.
+   * @throws {OrchestratorError} `PLAN_STALE`, also where the agent has no plan of the rollout that succeeded.
+   */
+  async confirmOne(
+    { planRolloutId, nodeId, ...brought }: PlannedMember,
+    reader: DesiredReader,
+  ): Promise<ConfirmedPlan> {
+    const plan = (await this.#store.ofRolloutOn(planRolloutId, [nodeId])).get(nodeId);
+    if (!plan) throw planStale(planRolloutId, "the agent has none in this rollout, or it is not kept");
+    if (plan.status !== "succeeded") throw stale(plan, `it ended ${plan.status} on this agent`);
+    return this.#confirm(plan, async () => {
+      const scoped = await this.#scopes.ofAssignment(nodeId, brought, reader);
+      const isMatched = brought.modules.some(({ name }) =>
+        scoped.desired.assignments.get(name)?.includes(brought.assignment),
+      );
+      if (!isMatched) throw stale(plan, "the assignment does not match the agent any more");
+      return scoped;
+    });
+  }
+
+  async #ofAssignment(name: string, nodeId: string): Promise<Scoped> {
+    const { value } = await this.#assignments.read(name);
+    const modules = await this.#assignments.broughtNow(value);
+    const brought = modules.map(({ name: module, revision }) => ({ name: module, revision }));
+    return this.#scopes.ofAssignment(nodeId, { assignment: name, modules: brought });
+  }
+
+  async #confirm(
+    plan: Readonly<OperationDocument>,
+    scopedNow: () => Promise<Scoped>,
+  ): Promise<ConfirmedPlan> {
+    const scoped = await this.#again(plan, scopedNow);
+    const { results } = await loadReport(this.#context, plan);
+    const digest = toHex(this.#context.crypto.sha256(toUtf8(planText(results))));
+    return { id: plan.operation_id, digest, scoped, extras: plan.extras };
+  }
+
+  async #again(plan: Readonly<OperationDocument>, scopedNow: () => Promise<Scoped>): Promise<Scoped> {
+    const scoped = await scopedNow().catch((error: unknown) => {
       if (!isOrchestratorError(error) || !staleCodes.includes(error.code)) throw error;
       throw stale(plan, `it can't be made any more (${error.message})`, error);
     });
@@ -112,14 +161,18 @@ interface PlannedCall {
   params?: { readonly [key: string]: Json } | undefined;
 }
 
+/** One agent of a rollout that planned. */
+interface PlannedMember {
+  planRolloutId: string;
+  nodeId: string;
+  assignment: string;
+  modules: readonly { name: string; revision: number }[];
+}
+
 function stale(
   { operation_id }: Readonly<OperationDocument>,
   why: string,
   cause?: unknown,
 ): OrchestratorError {
-  return new OrchestratorError("PLAN_STALE", {
-    message: `The plan is not true any more: ${why}.`,
-    details: { plan_id: operation_id, reason: "desired" },
-    cause,
-  });
+  return planStale(operation_id, why, cause);
 }

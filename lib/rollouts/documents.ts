@@ -1,7 +1,7 @@
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { EventSubject } from "../events.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
-import type { MemberStatus, RolloutStatus } from "./schemas.ts";
+import type { MemberStatus, Recap, RolloutStatus } from "./schemas.ts";
 
 /** How many agents have each status. */
 export type MemberCounts = Record<MemberStatus, number>;
@@ -37,6 +37,12 @@ export interface RolloutDocument {
   not_before?: number;
   /** As of the last write; exact once it has ended. */
   counts: MemberCounts;
+  /** What its operations came to, as of the last write; absent of a command, and of those that an earlier version ended. */
+  recap?: Recap;
+  /** The rollout whose plan it applies, and nothing else. */
+  plan?: string;
+  /** Agents that match now and are not in that plan: they are left alone. Absent = none. */
+  unplanned?: { count: number; agents: { node_id: string; name: string }[] };
   /** SHA-256 of the list of agents. */
   targets: string;
   requested_by: EventSubject;
@@ -51,6 +57,8 @@ export interface RefusalDocument {
   rollout_id: string;
   node_id: string;
   error: { code: string; message: string };
+  /** The group of those that were refused for the same reason; absent = before there were groups. */
+  changes?: string;
 }
 
 /** What the rollouts feature keeps. */
@@ -59,5 +67,8 @@ export const rolloutCollections = {
     indexes: { by_status: ["status"], by_assignment: ["assignment"], by_targets: ["targets"] },
     blobs: { targets: "rollout" },
   },
-  rollout_refusals: { indexes: { by_rollout: ["rollout_id"] } },
+  rollout_refusals: {
+    indexes: { by_rollout: ["rollout_id"], by_rollout_changes: ["rollout_id", "changes"] },
+  },
+  rollout_groups: { indexes: { by_agents: ["rollout_id", "agents"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -1,10 +1,12 @@
 /** What an agent of a rollout is asked to do: the modules of the assignment, or the command. */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { DesiredReader } from "../desired-state/desired-states.ts";
+import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
+import { planStale } from "../internal/plan-stale.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import type { RolloutDocument } from "./documents.ts";
+import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { firstOf } from "./rollout-store.ts";
 import type { Target } from "./targets.ts";
 
@@ -37,7 +39,7 @@ export class MemberRequests {
    */
   async of({ node_id, name }: Target, rollout: Rollout): Promise<OperationRequest> {
     const { strategy, kind } = rollout;
-    await this.#parts.agents.requireApproved(node_id);
+    await this.#requireApproved(node_id, rollout);
     const queueSeconds = strategy.expires_in_seconds ?? defaultQueueSeconds;
     return {
       kind,
@@ -53,12 +55,37 @@ export class MemberRequests {
     };
   }
 
+  /** One that was removed or rejected since it was planned on is left out as any other on which the plan is not true any more. */
+  async #requireApproved(nodeId: string, { plan }: Rollout): Promise<void> {
+    await this.#parts.agents.requireApproved(nodeId).catch((error: unknown) => {
+      if (plan === undefined || !isOrchestratorError(error)) throw error;
+      throw planStale(plan, `the agent may not be given work (${error.message})`, error);
+    });
+  }
+
+  /** What is kept of an agent that gets no operation. */
+  async refusalOf(
+    { node_id }: Target,
+    { rollout_id, kind }: Rollout,
+    { code, message }: OrchestratorError,
+  ): Promise<RefusalDocument> {
+    const refusal = { rollout_id, node_id, error: { code, message } };
+    if (kind === "run") return refusal;
+    const end = { kind, status: "failed", error: refusal.error } as const;
+    return { ...refusal, changes: await this.#parts.operations.digestOfEnd(end) };
+  }
+
   async #work(
     nodeId: string,
-    { assignment = "", modules, command = "" }: Rollout,
-  ): Promise<Pick<OperationRequest, "desired" | "assignment" | "command">> {
+    { assignment = "", modules, command = "", plan }: Rollout,
+  ): Promise<Pick<OperationRequest, "desired" | "assignment" | "command" | "plan">> {
     if (this.#command) return { desired: this.#command, command: firstOf(command, shownCharacters) };
-    const { scopes } = this.#parts.operations;
+    const { scopes, plans } = this.#parts.operations;
+    if (plan !== undefined) {
+      const planned = { planRolloutId: plan, nodeId, assignment, modules };
+      const { scoped, id, digest } = await plans.confirmOne(planned, this.#desired);
+      return { ...scoped, assignment, plan: { id, digest } };
+    }
     return { ...(await scopes.ofAssignment(nodeId, { assignment, modules }, this.#desired)), assignment };
   }
 }

@@ -10,6 +10,7 @@ import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
+import { requireSameModules, type PlannedRollout } from "./planned-rollout.ts";
 import { noCounts } from "./progress.ts";
 import { rolloutFacts, rolloutSubject, titleOf, type RolloutStore } from "./rollout-store.ts";
 import {
@@ -27,6 +28,8 @@ export interface Beginning {
   kind: "apply" | "plan";
   trigger?: "scheduled";
   strategy?: RolloutStrategy | undefined;
+  /** The plan that it applies, and nothing else. */
+  plan?: PlannedRollout | undefined;
   /** Whether maintenance windows hold nothing of it. Default false. */
   overrideWindow?: boolean | undefined;
   /** What else is written in the step that makes it. */
@@ -54,8 +57,20 @@ export interface Begun {
 /** What of a rollout is said when it begins. */
 type About = Pick<RolloutDocument, "kind" | "trigger" | "strategy" | "modules"> &
   Partial<
-    Pick<RolloutDocument, "assignment" | "command" | "timeout_seconds" | "hold_removals" | "override_window">
+    Pick<
+      RolloutDocument,
+      | "assignment"
+      | "command"
+      | "timeout_seconds"
+      | "hold_removals"
+      | "override_window"
+      | "plan"
+      | "unplanned"
+    >
   >;
+
+/** Agents that are named where they are not in the plan that is applied. */
+const mostNamed = 20;
 
 interface Parts {
   agents: AgentService;
@@ -76,13 +91,16 @@ export class RolloutBeginnings {
   /**
    * Stores a rollout.
    *
-   * @throws {OrchestratorError} `NO_MATCH`; `MAINTENANCE_WINDOW` where somebody asks for it and all agents are frozen; `NOT_FOUND` for a module that is gone; `REVISION_CONFLICT` where one was changed or
+   * @throws {OrchestratorError} `NO_MATCH`; `PLAN_STALE` where the assignment brings something else than the plan; `MAINTENANCE_WINDOW` where somebody asks for it and all agents are frozen; `NOT_FOUND` for a module that is gone; `REVISION_CONFLICT` where one was changed or
    * removed in this moment.
    */
   async store(caller: Caller, beginning: Beginning): Promise<Begun> {
     const { assignment, kind, trigger, strategy = assignment.rollout ?? {}, writes = [] } = beginning;
-    const candidates = await this.#candidates(this.#parts.assignments.matchedAgents(assignment));
+    const matched = this.#parts.assignments.matchedAgents(assignment);
     const { modules, held } = await this.#parts.assignments.revisionsOf(assignment);
+    const { plan } = beginning;
+    if (plan) requireSameModules(plan.rollout, modules);
+    const candidates = plan ? await this.#planned(plan) : await this.#candidates(matched);
     const about: About = {
       assignment: assignment.name,
       kind,
@@ -92,6 +110,7 @@ export class RolloutBeginnings {
       ...(trigger === "scheduled" &&
         assignment.unattended_removals !== true && { hold_removals: true as const }),
       modules,
+      ...(plan && (await this.#besides(plan, matched))),
     };
     return this.#store(caller, { about, candidates, writes: [...writes, ...held] });
   }
@@ -155,7 +174,11 @@ export class RolloutBeginnings {
       type: "rollout.started",
       target: rolloutSubject(rollout),
       summary: `${verbs[rollout.kind]} ${titleOf(rollout)} on ${rollout.matched} agents was requested`,
-      metadata: { ...rolloutFacts(rollout), trigger: rollout.trigger },
+      metadata: {
+        ...rolloutFacts(rollout),
+        trigger: rollout.trigger,
+        ...(rollout.plan !== undefined && { plan_rollout_id: rollout.plan }),
+      },
     };
     const { kind } = rollout;
     const what = `${verbs[kind]} ${titleOf(rollout)} on ${rollout.matched} agents`;
@@ -165,6 +188,28 @@ export class RolloutBeginnings {
         : [];
     await this.#parts.store.write(caller, null, { rollout, event, more, writes });
     return { rollout, targets };
+  }
+
+  /** The agents of a plan. One that was removed since is told of, too. */
+  async #planned({ targets }: PlannedRollout): Promise<Candidate[]> {
+    const nodeIds = targets.agents.map(({ node_id }) => node_id);
+    const there = await readCandidates(nodeIds, (some) => this.#parts.agents.describe(some));
+    const known = new Map(there.map((candidate) => [candidate.node_id, candidate]));
+    return targets.agents.map((target) => known.get(target.node_id) ?? { ...target, tags: {} });
+  }
+
+  /** What a rollout that applies a plan says of it, and of the agents that are not in it. */
+  async #besides(
+    { rollout, targets }: PlannedRollout,
+    matched: readonly string[],
+  ): Promise<Pick<RolloutDocument, "plan" | "unplanned">> {
+    const planned = new Set(targets.agents.map(({ node_id }) => node_id));
+    const others = matched.filter((nodeId) => !planned.has(nodeId));
+    const plan = rollout.rollout_id;
+    if (others.length === 0) return { plan };
+    const named = await this.#parts.agents.describe(others.slice(0, mostNamed));
+    const agents = named.map(({ node_id, name }) => ({ node_id, name }));
+    return { plan, unplanned: { count: others.length, agents } };
   }
 
   async #candidates(nodeIds: readonly string[]): Promise<Candidate[]> {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Context } from "../context.ts";
+import { idsFrom } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
@@ -8,7 +9,7 @@ import type { RolloutDocument } from "./documents.ts";
 import type { listRolloutsInput } from "./schemas.ts";
 
 type Query = z.output<typeof listRolloutsInput>;
-type Filter = Pick<Query, "assignment" | "kind" | "status">;
+type Filter = Pick<Query, "assignment" | "kind" | "status" | "id_prefix">;
 
 const pageSize = 200;
 
@@ -25,6 +26,7 @@ export async function listRollouts(
       ...narrowest(filter),
       order: "desc",
       limit: pageSize,
+      ...(filter.id_prefix !== undefined && idsFrom(filter.id_prefix)),
       ...(before !== undefined && { to: before }),
     });
     for (const { value } of page.items) {

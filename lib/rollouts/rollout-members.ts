@@ -36,10 +36,10 @@ export class RolloutMembers {
     this.#store = parts.store;
   }
 
-  /** The first agents of a rollout. */
-  async first({ rollout, targets }: Listed): Promise<RolloutMember[]> {
+  /** The first agents of a rollout; 1,000 at most. */
+  async first({ rollout, targets }: Listed, most: number = mostShown): Promise<RolloutMember[]> {
     const members: RolloutMember[] = [];
-    for await (const stretch of this.#stretches({ rollout, targets }, { from: 0, most: mostShown }))
+    for await (const stretch of this.#stretches({ rollout, targets }, { from: 0, most }))
       members.push(...stretch);
     return members;
   }
@@ -49,6 +49,9 @@ export class RolloutMembers {
     { rollout, targets }: Listed,
     { limit = 50, cursor, ...filter }: z.output<typeof listMembersInput>,
   ): Promise<Page<RolloutMember>> {
+    const { changes } = filter;
+    if (changes !== undefined)
+      return this.#ofGroup({ rollout, targets }, { limit, cursor, ...filter, changes });
     const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
     const from = cursor === undefined ? 0 : toPlace(decodeCursor("rollout_agents", bound, cursor));
     const items: RolloutMember[] = [];
@@ -67,6 +70,44 @@ export class RolloutMembers {
     return page();
   }
 
+  /** The agents of one group: those with an operation in the order in which they are begun, then those that were refused. */
+  async #ofGroup(
+    listed: Listed,
+    { limit, cursor, ...filter }: z.output<typeof listMembersInput> & { limit: number; changes: string },
+  ): Promise<Page<RolloutMember>> {
+    const { rollout_id, changes, status } = filter;
+    const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
+    const from = cursor === undefined ? "" : String(decodeCursor("rollout_group", bound, cursor));
+    const page = await this.#store.membersOf({ rollout_id, changes }, { limit, from });
+    const items = await this.#at(listed, page.nodeIds);
+    return {
+      items: items.filter((member) => status === undefined || member.status === status),
+      next_cursor: page.next === null ? null : encodeCursor("rollout_group", bound, page.next),
+    };
+  }
+
+  /** Some agents of a rollout, in the order in which they are named. */
+  async #at({ rollout, targets }: Listed, nodeIds: readonly string[]): Promise<RolloutMember[]> {
+    const places = new Map(nodeIds.map((nodeId) => [nodeId, -1]));
+    for (const [place, { node_id }] of targets.agents.entries())
+      if (places.has(node_id)) places.set(node_id, place);
+    const known = await this.#known(rollout.rollout_id, nodeIds);
+    return [...places.values()].flatMap((from) =>
+      from < 0 ? [] : toMembers(rollout, targets, { from, to: from + 1, ...known }),
+    );
+  }
+
+  async #known(
+    rolloutId: string,
+    nodeIds: readonly string[],
+  ): Promise<Pick<Stretch, "operations" | "refusals" | "freezeOf">> {
+    const [operations, refusals] = await Promise.all([
+      this.#operations.ofRolloutOn(rolloutId, nodeIds),
+      this.#store.refusalsOf(rolloutId, nodeIds),
+    ]);
+    return { operations, refusals, freezeOf: this.#freezeOf };
+  }
+
   async *#stretches(
     { rollout, targets }: Listed,
     { from, most }: { from: number; most: number },
@@ -76,11 +117,8 @@ export class RolloutMembers {
       if (at > from) await nextTurn();
       const to = Math.min(at + atOnce, end);
       const nodeIds = targets.agents.slice(at, to).map(({ node_id }) => node_id);
-      const [operations, refusals] = await Promise.all([
-        this.#operations.ofRolloutOn(rollout.rollout_id, nodeIds),
-        this.#store.refusalsOf(rollout.rollout_id, nodeIds),
-      ]);
-      yield toMembers(rollout, targets, { from: at, to, operations, refusals, freezeOf: this.#freezeOf });
+      const known = await this.#known(rollout.rollout_id, nodeIds);
+      yield toMembers(rollout, targets, { from: at, to, ...known });
     }
   }
 }

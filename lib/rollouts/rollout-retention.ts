@@ -1,8 +1,8 @@
 /**
- * Removes rollouts that ended long ago, with the reasons why agents got no operation and the list of agents. A rollout stays as
+ * Removes rollouts that ended long ago, with the reasons why agents got no operation, the groups of agents and their list. A rollout stays as
  * long as one of its operations does, however old it is.
  *
- *   ended ──its age, and no operation of it is left──▶ refusals go, in slices ──▶ rollout goes, its list becomes loose
+ *   ended ──its age, and no operation of it is left──▶ refusals and groups go, in slices ──▶ rollout goes, its list becomes loose
  *
  * Whatever ends the process, the next round goes on: the rollout itself goes last.
  */
@@ -17,8 +17,14 @@ import { hasEnded } from "./progress.ts";
 import { rolloutFacts, rolloutSubject } from "./rollout-store.ts";
 import { targetsKind } from "./targets.ts";
 
-/** Refusals of one rollout that are removed in one go. */
+/** Refusals, or groups, of one rollout that are removed in one go. */
 const atOnce = 100;
+
+/** What goes with a rollout, and the index that finds it. */
+const parts = [
+  ["rollout_refusals", "by_rollout"],
+  ["rollout_groups", "by_agents"],
+] as const;
 
 type Stored = StoredDocument<RolloutDocument>;
 
@@ -40,7 +46,7 @@ export class RolloutRetention {
     for await (const rollouts of eachOldPage<RolloutDocument>(this.#context, "rollouts", before)) {
       for (const rollout of rollouts) {
         if (await this.#isNeeded(rollout.value, before)) continue;
-        yield* this.#removeRefusals(rollout.key);
+        for (const [collection, index] of parts) yield* this.#removeParts(rollout.key, { collection, index });
         await this.#remove(rollout, before);
       }
       yield;
@@ -53,13 +59,16 @@ export class RolloutRetention {
     return (await this.#context.storage.list("operations", query)).items.length > 0;
   }
 
-  async *#removeRefusals(rolloutId: string): AsyncGenerator<void> {
+  async *#removeParts(
+    rolloutId: string,
+    { collection, index }: { collection: string; index: string },
+  ): AsyncGenerator<void> {
     const { storage } = this.#context;
-    const query = { index: "by_rollout", equals: [rolloutId], limit: atOnce };
+    const query = { index, equals: [rolloutId], limit: atOnce };
     for (;;) {
-      const { items } = await storage.list("rollout_refusals", query);
+      const { items } = await storage.list(collection, query);
       if (items.length === 0) return;
-      const writes = items.map(({ key }): Write => ({ kind: "delete", collection: "rollout_refusals", key }));
+      const writes = items.map(({ key }): Write => ({ kind: "delete", collection, key }));
       // With the reserve: this makes space.
       await storage.commit(writes, { reserve: true });
       yield;

@@ -23,8 +23,8 @@ import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
-import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import { GroupWriter } from "./group-writer.ts";
 import { MemberRequests } from "./member-requests.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import {
@@ -61,7 +61,7 @@ export class RolloutRun {
   readonly #caller: Caller;
   readonly #onEnd: () => void;
   readonly #requests: MemberRequests;
-  readonly #waiting = new Waiters();
+  readonly #groups: GroupWriter;
   #timer: Timer | null = null;
   /** The batch whose pause has passed by the process's own count: the wall clock may have been set back. */
   #pauseOver = -1;
@@ -82,18 +82,22 @@ export class RolloutRun {
     this.targets = given.targets;
     this.#onEnd = given.onEnd;
     this.#requests = new MemberRequests(parts, given.targets.script);
+    this.#groups = new GroupWriter(parts, { rolloutId: this.rolloutId, groups: this.progress.groups });
   }
 
   /** Counts what the operations that were there before came to; called before anything moves. */
   async recall(): Promise<void> {
     const operations = this.#parts.operations.store.ofRollout(this.rolloutId);
     for await (const operation of operations) this.progress.note(operation);
-    this.progress.refuse(await this.#parts.store.countRefusals(this.rolloutId));
+    for await (const refusal of this.#parts.store.refusals(this.rolloutId)) this.progress.refuse([refusal]);
+    for await (const group of this.#parts.store.groups(this.rolloutId)) this.progress.groups.recall(group);
+    this.#groups.later();
   }
 
   /** One of its operations was made or changed. */
   note(operation: Readonly<OperationDocument>): void {
     this.progress.note(operation);
+    this.#groups.later();
     if (operation.status !== "queued" && operation.status !== "running") this.go();
   }
 
@@ -111,22 +115,15 @@ export class RolloutRun {
     });
   }
 
-  /** Resolves when the rollout has ended, or after a time. */
-  async wait(waitMs: number): Promise<void> {
-    if (waitMs <= 0 || hasEnded((await this.#parts.store.read(this.rolloutId)).value.status)) return;
-    const { clock, leaving } = this.#parts.context;
-    if (!leaving.signal.aborted) await this.#waiting.wait(clock, waitMs);
+  /** Writes which agents have equal changes, as far as it is known; it is written by itself a second later. */
+  writeGroups(): Promise<void> {
+    return this.#groups.now();
   }
 
-  /** Lets go who waits: it has ended, or the process ends. */
+  /** Does nothing more by itself: it has ended, or the process ends. */
   release(): void {
     this.#timer?.cancel();
-    this.letGo();
-  }
-
-  /** Answers who waits with how far it is. */
-  letGo(): void {
-    this.#waiting.letGo();
+    this.#groups.release();
   }
 
   async #advance(): Promise<void> {
@@ -161,7 +158,7 @@ export class RolloutRun {
     const end = this.targets.ends[rollout.batch]!;
     if (rollout.begun === end) return open === 0 && this.#endBatch(stored);
     if (rollout.status === "paused" || this.#parts.context.epochs.isHeld(rollout)) return false;
-    const reason = whyStop(rollout, failures, false);
+    const reason = whyStop(rollout, { failed: failures }, false);
     if (reason !== null) return this.#stop(stored, reason);
     // What a maintenance window holds takes nobody's place; when the window ends it comes little by little.
     const held = this.#parts.operations.held.countOf(this.rolloutId);
@@ -178,7 +175,8 @@ export class RolloutRun {
     const { strategy, batch } = rollout;
     if (batch + 1 === this.targets.ends.length)
       return this.#end(stored, resultOf(this.progress.countsOf(rollout)));
-    const reason = whyStop(rollout, this.progress.failures, true);
+    const { stale } = this.progress.countsOf(rollout);
+    const reason = whyStop(rollout, { failed: this.progress.failures, stale }, true);
     if (reason !== null) return this.#stop(stored, reason);
     const notBefore = this.#parts.context.fleetTime.now() + (strategy.pause_seconds ?? 0) * 1000;
     const pause = strategy.pause_seconds === undefined ? {} : { not_before: notBefore };
@@ -209,18 +207,17 @@ export class RolloutRun {
         requests.push(await this.#requests.of(target, rollout));
       } catch (error) {
         if (!isOrchestratorError(error) || error.retryable || error.code.startsWith("STORAGE_")) throw error;
-        const { code, message } = error;
-        refusals.push({ rollout_id: this.rolloutId, node_id: target.node_id, error: { code, message } });
+        refusals.push(await this.#requests.refusalOf(target, rollout, error));
       }
     }
     const { not_before: _, ...before } = rollout;
-    const counts = this.progress.countsOf(rollout);
     const writes = [
-      toPut(stored, { ...before, begun: rollout.begun + count, counts }),
+      toPut(stored, this.#counted({ ...before, begun: rollout.begun + count })),
       ...refusals.map(toRefusalPut),
     ];
     await this.#parts.operations.requestAll(this.#caller, requests, () => ({ writes }));
-    this.progress.refuse(refusals.length);
+    this.progress.refuse(refusals);
+    this.#groups.later();
   }
 
   /** Begins nothing any more. */
@@ -260,15 +257,29 @@ export class RolloutRun {
       summary: `The rollout of ${titleOf(ended)} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
       metadata: { ...rolloutFacts(ended), status, counts: this.progress.countsOf(ended) },
     };
+    await this.#groups.now();
+    let { edition } = this.progress;
     await this.#write(stored, ended, event);
+    // What nobody knew became known in the meantime.
+    while (this.progress.edition !== edition) {
+      ({ edition } = this.progress);
+      await this.#groups.now();
+      await this.#parts.store.update(this.#caller, this.rolloutId, (now) => ({
+        rollout: this.#counted(now),
+      }));
+    }
     this.#onEnd();
     this.release();
     return false;
   }
 
   #write(stored: Stored, rollout: RolloutDocument, event?: EventInput): Promise<void> {
-    const counted = { ...rollout, counts: this.progress.countsOf(rollout) };
-    return this.#parts.store.write(this.#caller, stored, { rollout: counted, event });
+    return this.#parts.store.write(this.#caller, stored, { rollout: this.#counted(rollout), event });
+  }
+
+  #counted(rollout: Readonly<RolloutDocument>): RolloutDocument {
+    const counts = this.progress.countsOf(rollout);
+    return { ...rollout, counts, ...(rollout.kind !== "run" && { recap: this.progress.recap }) };
   }
 }
 

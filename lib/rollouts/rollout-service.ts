@@ -8,7 +8,6 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { OperationStatus } from "../operations/schemas.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RolloutDocument } from "./documents.ts";
 import {
@@ -17,6 +16,8 @@ import {
   type Begun,
   type CommandBeginning,
 } from "./rollout-beginnings.ts";
+import { correctionOf } from "./rollout-corrections.ts";
+import { RolloutEnds } from "./rollout-ends.ts";
 import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { RolloutStore } from "./rollout-store.ts";
@@ -24,7 +25,7 @@ import { toRollout } from "./rollout-view.ts";
 import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
 import type { Rollout } from "./schemas.ts";
 import { loadTargets, targetsKind, type Targets } from "./targets.ts";
-import { cancelling, correcting, type Transition } from "./transitions.ts";
+import { cancelling, type Transition } from "./transitions.ts";
 
 /** Carries rollouts out, from their beginning or from where the process before left them, to their end. Whoever asks has authorized. */
 export class RolloutService {
@@ -39,6 +40,7 @@ export class RolloutService {
   readonly #work: BackgroundWork;
   readonly #scheduled: ScheduledRollouts;
   readonly #runs = new Map<string, RolloutRun>();
+  readonly #ends: RolloutEnds;
 
   constructor(
     context: Context,
@@ -54,6 +56,7 @@ export class RolloutService {
     this.#assignments = features.assignments;
     this.#operations = features.operations;
     this.store = new RolloutStore(context);
+    this.#ends = new RolloutEnds(context, this.store);
     this.#beginnings = new RolloutBeginnings(context, { ...features, store: this.store });
     this.retention = new RolloutRetention(context);
     this.#work = new BackgroundWork(context);
@@ -70,16 +73,21 @@ export class RolloutService {
     context.contents.onReference(targetsKind, (hash) => this.store.isReferred(hash));
     features.operations.retention.onRollout((rolloutId) => this.store.isOpen(rolloutId));
     context.references.register("module", (names) => this.store.usersOf(new Set(names)));
-    features.operations.store.watch((after, before) => this.#note(after, before));
+    features.operations.store.watch((operation) => this.#note(operation));
+    features.operations.outcomes.onCorrection((before, after) =>
+      correctionOf(context.storage, { before, after }),
+    );
     // What is held takes nobody's place among those that are open at once.
     features.operations.held.watch((rolloutId) => this.#runs.get(rolloutId)?.go());
     context.epochs.onResume(() => {
       for (const run of this.#runs.values()) run.go();
       this.#scheduled.look();
     });
-    context.leaving.signal.addEventListener("abort", () => {
-      for (const run of this.#runs.values()) run.letGo();
-    });
+  }
+
+  /** Resolves when a rollout has ended, or after a time in milliseconds; `NOT_FOUND` where there is none. */
+  wait(rolloutId: string, waitMs: number): Promise<void> {
+    return this.#ends.wait(rolloutId, waitMs);
   }
 
   /** A rollout as callers see it; `NOT_FOUND` where there is none. */
@@ -153,6 +161,7 @@ export class RolloutService {
   /** Begins nothing any more, and waits for what is being written. What is open goes on at the next start. */
   async stop(): Promise<void> {
     for (const run of this.#runs.values()) run.release();
+    this.#ends.release();
     await this.#work.stop();
   }
 
@@ -194,15 +203,7 @@ export class RolloutService {
     return run;
   }
 
-  #note(after: Readonly<OperationDocument>, before: OperationStatus | null): void {
-    if (after.rollout_id === undefined) return;
-    const run = this.#runs.get(after.rollout_id);
-    if (run) run.note(after);
-    // An agent of which nothing was heard has turned up after the rollout had ended.
-    else if (before === "unknown") this.#work.do(() => this.#correct(after));
-  }
-
-  async #correct({ rollout_id, status }: Readonly<OperationDocument>): Promise<void> {
-    await this.store.update(systemCaller, rollout_id!, correcting(status));
+  #note(operation: Readonly<OperationDocument>): void {
+    if (operation.rollout_id !== undefined) this.#runs.get(operation.rollout_id)?.note(operation);
   }
 }

@@ -9,6 +9,7 @@ import { toJsonObject } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import type { GroupDocument } from "./group-documents.ts";
 import { hasEnded } from "./progress.ts";
 import { rolloutStatusSchema } from "./schemas.ts";
 
@@ -92,21 +93,45 @@ export class RolloutStore {
     return users;
   }
 
-  /** How many agents of a rollout got no operation. */
-  async countRefusals(rolloutId: string): Promise<number> {
+  /** Every agent of a rollout that got no operation, and why. */
+  async *refusals(rolloutId: string): AsyncGenerator<Readonly<RefusalDocument>> {
     const query = { index: "by_rollout", equals: [rolloutId] };
-    let count = 0;
-    for await (const _ of eachDocument(this.#context.storage, "rollout_refusals", query)) count += 1;
-    return count;
+    const found = eachDocument<RefusalDocument>(this.#context.storage, "rollout_refusals", query);
+    for await (const { value } of found) yield value;
   }
 
-  /** Every agent of a rollout that got no operation, and why. */
-  async allRefusals(rolloutId: string): Promise<Readonly<RefusalDocument>[]> {
-    const query = { index: "by_rollout", equals: [rolloutId] };
-    const refusals: Readonly<RefusalDocument>[] = [];
-    const found = eachDocument<RefusalDocument>(this.#context.storage, "rollout_refusals", query);
-    for await (const { value } of found) refusals.push(value);
-    return refusals;
+  /** Every group of agents with equal changes, smallest first. */
+  async *groups(rolloutId: string): AsyncGenerator<Readonly<GroupDocument>> {
+    const query = { index: "by_agents", equals: [rolloutId] };
+    const found = eachDocument<GroupDocument>(this.#context.storage, "rollout_groups", query);
+    for await (const { value } of found) yield value;
+  }
+
+  /**
+   * A page of the agents of one group: first those with an operation, then those that were refused.
+   *
+   * @param page.from - What `next` of the page before was; empty for the first.
+   */
+  async membersOf(
+    { rollout_id, changes }: { rollout_id: string; changes: string },
+    { limit, from }: { limit: number; from: string },
+  ): Promise<{ nodeIds: string[]; next: string | null }> {
+    const equals = { index: "by_rollout_changes", equals: [rollout_id, changes] };
+    const nodeIds: string[] = [];
+    let at: string | null = from;
+    for (const collection of ["operations", "rollout_refusals"] as const) {
+      const mark = `${collection} `;
+      if (at !== null && at !== "" && !at.startsWith(mark)) continue;
+      const after = at === null || at === "" ? "" : at.slice(mark.length);
+      const query = { ...equals, limit: limit - nodeIds.length, ...(after !== "" && { after }) };
+      const page = await this.#context.storage.list<{ node_id: string }>(collection, query);
+      nodeIds.push(...page.items.map(({ value }) => value.node_id));
+      if (page.next !== null) return { nodeIds, next: mark + page.next };
+      if (collection === "operations" && nodeIds.length === limit)
+        return { nodeIds, next: "rollout_refusals " };
+      at = null;
+    }
+    return { nodeIds, next: null };
   }
 
   /** Why some agents of a rollout got no operation, by node_id. */

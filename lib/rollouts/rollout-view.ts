@@ -4,7 +4,7 @@ import type { Freeze } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import { toCounts } from "../state/result.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
-import { isOver, type Progress } from "./progress.ts";
+import { endOfRefusal, isOver, memberStatusOf, noCounts, type Progress } from "./progress.ts";
 import type { Rollout, RolloutMember } from "./schemas.ts";
 import type { Targets } from "./targets.ts";
 
@@ -21,7 +21,9 @@ export function toRollout(
 ): Rollout {
   const { progress, held, toWall } = known;
   const { strategy, not_before, requested_by, batch, ...others } = rollout;
-  const { begun: _1, targets: _2, ending: _3, epoch: _4, ...shown } = others;
+  const { begun: _1, targets: _2, ending: _3, epoch: _4, plan, ...stored } = others;
+  const { recap: _5, ...shown } = stored;
+  const recap = rollout.kind === "run" ? undefined : (progress?.recap ?? rollout.recap);
   const isPausing = !isOver(rollout.status) && not_before !== undefined;
   return {
     ...shown,
@@ -30,7 +32,10 @@ export function toRollout(
     batch: batch + 1,
     ...(isPausing && { next_batch_at: toTimestamp(toWall(not_before)) }),
     ...(held > 0 && { held }),
-    counts: { ...(progress?.countsOf(rollout) ?? rollout.counts) },
+    // An earlier version knew fewer statuses.
+    counts: { ...noCounts(), ...(progress?.countsOf(rollout) ?? rollout.counts) },
+    ...(recap && { recap }),
+    ...(plan !== undefined && { plan_rollout_id: plan }),
     requested_by: requested_by.name,
   };
 }
@@ -60,7 +65,7 @@ export function toMembers(
     const operation = operations.get(node_id);
     if (operation) return { ...member, ...toOutcome(operation, freezeOf(operation)) };
     const refusal = refusals.get(node_id);
-    if (refusal) return { ...member, status: "failed", summary: refusal.error.message, error: refusal.error };
+    if (refusal) return { ...member, ...toRefused(refusal) };
     return { ...member, ...notBegun(rollout, at) };
   });
 }
@@ -69,12 +74,18 @@ function toOutcome(
   operation: Operation,
   freeze: Freeze | null,
 ): Pick<RolloutMember, "operation_id" | "status" | "held_by" | "summary" | "error"> {
-  const { operation_id, status, error } = operation;
+  const { operation_id, error } = operation;
+  const status = memberStatusOf(operation);
   if (freeze) {
     const summary = `held by a maintenance window until ${freeze.until}`;
     return { operation_id, status, held_by: freeze, summary };
   }
   return { operation_id, status, summary: summarize(operation), ...(error && { error }) };
+}
+
+function toRefused(refusal: Readonly<RefusalDocument>): Pick<RolloutMember, "status" | "summary" | "error"> {
+  const { error } = refusal;
+  return { status: memberStatusOf(endOfRefusal(refusal)), summary: error.message, error };
 }
 
 function notBegun(

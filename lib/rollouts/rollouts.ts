@@ -1,15 +1,21 @@
 import type { z } from "zod";
+import type { AgentService } from "../agents/agent-service.ts";
 import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { RolloutDocument } from "./documents.ts";
+import { readPlanned, type PlannedRollout } from "./planned-rollout.ts";
+import { listGroups } from "./rollout-groups.ts";
 import { listRollouts } from "./rollout-list.ts";
 import { RolloutMembers, type Listed } from "./rollout-members.ts";
 import type { RolloutRun } from "./rollout-run.ts";
 import type { RolloutService } from "./rollout-service.ts";
 import {
+  getRolloutInput,
+  listGroupsInput,
   listMembersInput,
   listRolloutsInput,
   rolloutApplyInput,
@@ -17,6 +23,7 @@ import {
   rolloutPlanInput,
   type Rollout,
   type RolloutDetail,
+  type RolloutGroup,
   type RolloutMember,
 } from "./schemas.ts";
 import { loadTargets } from "./targets.ts";
@@ -26,10 +33,16 @@ import { cancelling, pausing, resuming, type Transition } from "./transitions.ts
 export class Rollouts {
   readonly #context: Context;
   readonly #service: RolloutService;
+  readonly #features: { operations: OperationService; agents: AgentService };
   readonly #members: RolloutMembers;
 
-  constructor(context: Context, service: RolloutService, { operations }: { operations: OperationService }) {
+  constructor(
+    context: Context,
+    service: RolloutService,
+    { operations, agents }: { operations: OperationService; agents: AgentService },
+  ) {
     this.#context = context;
+    this.#features = { operations, agents };
     this.#service = service;
     this.#members = new RolloutMembers({
       operations: operations.store,
@@ -45,30 +58,41 @@ export class Rollouts {
    * Agents come in batches, as the assignment says and `rollout` overrides; without either all at once, up to the option
    * `rolloutConcurrency` at a time. Every agent gets the assignment's modules in the revisions of the time of the call.
    *
+   * With `plan_rollout_id` it does exactly what that plan of the assignment said, agent by agent, or nothing there: an agent on which the plan
+   * is not true any more is left out as `stale`, and counts as no failure. Agents that are not in the plan are left alone and told as `unplanned`.
+   *
    * @returns The rollout, ended, or as it is after `wait_seconds`. An agent for which no operation could be made has
    * an error in its place; it keeps nobody else from theirs unless the strategy says so.
-   * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`; `MAINTENANCE_WINDOW` where every agent is frozen; `FORBIDDEN` for
+   * @throws {OrchestratorError} `NOT_FOUND`, also for a plan of something else; `INVALID_TRANSITION` for a plan that has not ended, or told
+   * nothing; `PLAN_STALE` where the assignment brings other modules or revisions than the plan, or what it said is not kept any more; `NO_MATCH`; `MAINTENANCE_WINDOW` where every agent is frozen; `FORBIDDEN` for
    * `override_window` of who is no Admin; `UNKNOWN_RESOURCE_TYPE` where a module has a type that the orchestrator was not given again.
    */
   async apply(caller: Caller, input: z.input<typeof rolloutApplyInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.applyNow");
-    const { name, rollout, wait_seconds, override_window } = parseInput(rolloutApplyInput, input);
+    const {
+      name,
+      rollout,
+      override_window,
+      plan_rollout_id: planned,
+      ...how
+    } = parseInput(rolloutApplyInput, input);
     if (override_window) await this.#context.authorize(caller, "maintenanceWindows.update");
+    const plan = planned === undefined ? undefined : await this.#planned(name, planned);
     const run = await this.#service.begin(caller, name, (assignment) => {
       const strategy = { ...assignment.rollout, ...rollout };
-      return { assignment, kind: "apply", strategy, overrideWindow: override_window };
+      return { assignment, kind: "apply", strategy, plan, overrideWindow: override_window };
     });
-    return this.#follow(run, wait_seconds);
+    return this.#follow(run, how);
   }
 
   /** Tells what {@link apply} would do, on all agents at once. */
   async plan(caller: Caller, input: z.input<typeof rolloutPlanInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.plan");
-    const { name, wait_seconds } = parseInput(rolloutPlanInput, input);
+    const { name, ...how } = parseInput(rolloutPlanInput, input);
     const run = await this.#service.begin(caller, name, (assignment) => {
       return { assignment, kind: "plan", strategy: {} };
     });
-    return this.#follow(run, wait_seconds);
+    return this.#follow(run, how);
   }
 
   /** Lists rollouts, newest first. */
@@ -92,13 +116,39 @@ export class Rollouts {
   }
 
   /**
-   * Reads a rollout with its agents; of very many, the first 1,000.
+   * Lists the groups of agents of a rollout whose operations ended alike, smallest first: what was, would be or could not be changed is told
+   * once for all of them. While a rollout goes on a group that grows may come a second time on a later page.
+   *
+   * Groups are of what a reader sees: two hidden values that differ look the same, and are the same here. A page ends early, and still has a
+   * `next_cursor`, once it has half a mebibyte. A command has none: see `Runs.get`.
    *
    * @throws {OrchestratorError} `NOT_FOUND`.
    */
-  async get(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+  async changes(caller: Caller, input: z.input<typeof listGroupsInput>): Promise<Page<RolloutGroup>> {
+    await this.#context.authorize(caller, "rollouts.changes");
+    const query = parseInput(listGroupsInput, input);
+    await this.#service.store.read(query.rollout_id);
+    // Where nothing can be written, what was written before is read.
+    await this.#service
+      .running(query.rollout_id)
+      ?.writeGroups()
+      .catch((error: unknown) => {
+        if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+      });
+    return listGroups(this.#context, query, this.#features);
+  }
+
+  /**
+   * Reads a rollout with its agents; of very many, the first 1,000.
+   *
+   * @returns The rollout as it is, or with `wait_seconds` once it has ended or the time is over.
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof getRolloutInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "rollouts.get");
-    return this.#detail(parseInput(rolloutIdInput, input).rollout_id);
+    const { rollout_id, show_agents, wait_seconds = 0 } = parseInput(getRolloutInput, input);
+    await this.#service.wait(rollout_id, wait_seconds * 1000);
+    return this.#detail(rollout_id, show_agents);
   }
 
   /**
@@ -128,9 +178,19 @@ export class Rollouts {
     return this.#change(caller, input, cancelling(toSubject(caller).name));
   }
 
-  async #follow(run: RolloutRun, waitSeconds = 30): Promise<RolloutDetail> {
-    await run.wait(waitSeconds * 1000);
-    return this.#detail(run.rolloutId);
+  async #follow(
+    { rolloutId }: RolloutRun,
+    {
+      wait_seconds = 30,
+      show_agents,
+    }: Pick<z.output<typeof getRolloutInput>, "wait_seconds" | "show_agents">,
+  ): Promise<RolloutDetail> {
+    await this.#service.wait(rolloutId, wait_seconds * 1000);
+    return this.#detail(rolloutId, show_agents);
+  }
+
+  #planned(assignment: string, rolloutId: string): Promise<PlannedRollout> {
+    return readPlanned(this.#context, this.#service.store, { assignment, rolloutId });
   }
 
   async #change(
@@ -144,9 +204,9 @@ export class Rollouts {
     return this.#detail(rollout_id);
   }
 
-  async #detail(rolloutId: string): Promise<RolloutDetail> {
+  async #detail(rolloutId: string, showAgents?: number): Promise<RolloutDetail> {
     const listed = await this.#listed(rolloutId);
-    const operations = await this.#members.first(listed);
+    const operations = await this.#members.first(listed, showAgents);
     const truncated = listed.targets.agents.length > operations.length;
     return { ...this.#view(listed.rollout), operations, truncated };
   }

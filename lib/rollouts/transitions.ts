@@ -1,9 +1,8 @@
 /** What people make of a rollout on its way. */
 import type { Permission } from "../callers/permissions.ts";
 import type { RolloutDocument } from "./documents.ts";
-import { hasEnded } from "./progress.ts";
 import { rolloutFacts, rolloutSubject, titleOf, type RolloutChange } from "./rollout-store.ts";
-import type { MemberStatus, RolloutStatus } from "./schemas.ts";
+import type { RolloutStatus } from "./schemas.ts";
 
 export interface Transition {
   permission: Permission;
@@ -58,15 +57,5 @@ export function cancelling(who: string): Transition {
         metadata: rolloutFacts(rollout),
       },
     }),
-  };
-}
-
-/** An agent of which nothing was heard has told, after the rollout had ended, what became of its operation. */
-export function correcting(status: MemberStatus): Transition["change"] {
-  return (rollout) => {
-    const { counts } = rollout;
-    if (!hasEnded(rollout.status) || counts.unknown === 0) return { rollout };
-    const corrected = { ...counts, unknown: counts.unknown - 1, [status]: counts[status] + 1 };
-    return { rollout: { ...rollout, counts: corrected } };
   };
 }

@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import type { RefusalDocument } from "../rollouts/documents.ts";
 import type { RolloutService } from "../rollouts/rollout-service.ts";
 import { groupRun, type Refused } from "./run-groups.ts";
 import { toScript } from "./run-script.ts";
@@ -53,7 +54,7 @@ export class Runs {
       overrideWindow: parsed.override_window,
     };
     const run = await this.#rollouts.beginCommand(caller, { ...asked, ...how });
-    await run.wait(wait_seconds * 1000);
+    await this.#rollouts.wait(run.rolloutId, wait_seconds * 1000);
     return this.#detail(run.rolloutId);
   }
 
@@ -128,7 +129,8 @@ export class Runs {
   }
 
   async #refusedOf(rolloutId: string): Promise<Refused[]> {
-    const refusals = await this.#rollouts.store.allRefusals(rolloutId);
+    const refusals: Readonly<RefusalDocument>[] = [];
+    for await (const refusal of this.#rollouts.store.refusals(rolloutId)) refusals.push(refusal);
     const names = new Map(
       (await this.#agents.describe(refusals.map(({ node_id }) => node_id))).map(({ node_id, name }) => [
         node_id,

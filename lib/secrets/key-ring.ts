@@ -9,6 +9,7 @@
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -125,18 +126,20 @@ export class KeyRing {
   }
 
   async #conclude(caller: Caller, rotated: RotatedKey): Promise<void> {
-    const canary = await this.#canary();
-    if (canary?.value.key_id === rotated.key_id) return;
-    const value = toJsonObject(this.vault.canary());
-    await this.#context.commit(
-      caller,
-      [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }],
-      {
-        type: "secret.keyRotated",
-        summary: "Secrets are encrypted with another key",
-        metadata: rotated,
-      },
-    );
+    await retryOnConflict(async () => {
+      const canary = await this.#canary();
+      if (canary?.value.key_id === rotated.key_id) return;
+      const value = toJsonObject(this.vault.canary());
+      await this.#context.commit(
+        caller,
+        [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }],
+        {
+          type: "secret.keyRotated",
+          summary: "Secrets are encrypted with another key",
+          metadata: rotated,
+        },
+      );
+    });
   }
 
   /** Encrypts values anew, each where it is still what was read; who else writes one does it with the newest key. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idSchema, keyIdSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { idPrefixSchema, idSchema, keyIdSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 
 /** How a terminal stands. */
 export const terminalStatusSchema = z.enum(["active", "closed", "interrupted"]);
@@ -64,6 +64,7 @@ export const openedTerminalSchema = terminalSchema.extend(terminalTicketSchema.s
 export const listTerminalsInput = z.strictObject({
   status: terminalStatusSchema.optional(),
   node_id: keyIdSchema.optional(),
+  id_prefix: idPrefixSchema,
   ...pageInput,
 });
 

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { Context } from "../context.ts";
+import { idsFrom } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
@@ -20,6 +21,7 @@ export async function listTerminals(
     ...narrowed(filter),
     order: "desc",
     limit,
+    ...(filter.id_prefix !== undefined && idsFrom(filter.id_prefix)),
     ...(before !== undefined && { to: before }),
   });
   const last = items.at(-1);

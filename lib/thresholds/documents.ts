@@ -1,4 +1,5 @@
 import type { Severity } from "../events.ts";
+import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { ThresholdCondition } from "./schemas.ts";
 
@@ -19,6 +20,8 @@ export interface ThresholdDocument {
   /** Absent = the whole fleet. */
   selector?: string;
   enabled: boolean;
+  /** Absent = no folder does. */
+  managed_by?: ManagedBy;
   created_by: string;
   created_at: string;
   /** When it became what it is: what was measured before counts for nothing. */

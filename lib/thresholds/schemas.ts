@@ -2,6 +2,8 @@ import { z } from "zod";
 import {
   idSchema,
   keyIdSchema,
+  managedByChangeSchema,
+  managedBySchema,
   pageInput,
   pageOf,
   timestampSchema,
@@ -74,6 +76,7 @@ export const thresholdSchema = z
     severity: thresholdSeveritySchema,
     selector: z.string().optional().describe("Absent = the whole fleet."),
     enabled: z.boolean().describe("Whether anything is watched."),
+    managed_by: managedBySchema.optional(),
     created_by: z.string(),
     created_at: z.string(),
     changed_at: timestampSchema.describe(
@@ -103,6 +106,7 @@ export const createThresholdInput = z.strictObject({
   severity: severityField.optional(),
   selector: selectorField.optional(),
   enabled: enabledField.optional(),
+  managed_by: managedBySchema.optional(),
 });
 
 /** Input of `thresholds.update`; what is absent stays, and null takes away. */
@@ -119,6 +123,7 @@ export const updateThresholdInput = z.strictObject({
   severity: severityField.optional(),
   selector: selectorField.nullable().optional().describe("Which agents; null = the whole fleet."),
   enabled: enabledField.optional(),
+  managed_by: managedByChangeSchema.optional(),
 });
 
 /** A threshold that an agent has crossed, until it has recovered. */

@@ -17,9 +17,8 @@ import type {
 } from "./documents.ts";
 import { SampleWatcher } from "./sample-watcher.ts";
 import { ThresholdBook, type StoredAlarm } from "./threshold-book.ts";
+import { requireFewThresholds } from "./threshold-rules.ts";
 
-/** Most thresholds. */
-const mostThresholds = 100;
 /** Alarms that are looked at to name some agents, each of which may have 50. */
 const lookedAt = { page: 100, most: 500 };
 
@@ -130,10 +129,7 @@ export class ThresholdService {
     const [collection, key] = ["threshold_lists", "all"];
     const stored = await this.#context.storage.get<ThresholdListDocument>(collection, key);
     const ids = change(stored?.value.ids ?? []);
-    if (ids.length > mostThresholds)
-      throw new OrchestratorError("VALIDATION_FAILED", {
-        issues: [{ path: [], message: `there are ${mostThresholds} thresholds, which is the most` }],
-      });
+    requireFewThresholds(ids.length);
     return { kind: "put", collection, key, value: { ids }, expected: stored?.revision ?? 0 };
   }
 

@@ -2,13 +2,13 @@ import type { z } from "zod";
 import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
-import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { KeyedQueue } from "../internal/keyed-queue.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import { managedAfter, nameInFolder, refuseTaken } from "../managed-by.ts";
 import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { listAlarms } from "./alarm-list.ts";
@@ -22,6 +22,7 @@ import {
   type Alarm,
   type Threshold,
 } from "./schemas.ts";
+import { requireRecovery } from "./threshold-rules.ts";
 import type { ThresholdService } from "./threshold-service.ts";
 import { thresholdFacts, thresholdSubject, toThreshold } from "./threshold-view.ts";
 
@@ -68,12 +69,13 @@ export class Thresholds {
    * Sets a threshold, 100 in all at most. Each series of each agent that it is for is compared by itself: beyond the limit for
    * `for_seconds` it begins an alarm, back for `recovery_seconds` it ends it.
    *
-   * @throws {OrchestratorError} `VALIDATION_FAILED`, also where `recovery_value` is beyond the limit; `SELECTOR_INVALID`.
+   * @throws {OrchestratorError} `VALIDATION_FAILED`, also where `recovery_value` is beyond the limit; `SELECTOR_INVALID`; `ALREADY_EXISTS` where
+   * another threshold is managed under the same label and name.
    */
   async create(caller: Caller, input: z.input<typeof createThresholdInput>): Promise<Threshold> {
     await this.#context.authorize(caller, "thresholds.create");
     const given = parseInput(createThresholdInput, input);
-    const { percent_of, recovery_value, selector } = given;
+    const { percent_of, recovery_value, selector, managed_by } = given;
     const now = this.#context.timestamp();
     const document: ThresholdDocument = {
       id: this.#context.ids.next(),
@@ -88,6 +90,7 @@ export class Thresholds {
       severity: given.severity ?? "warning",
       ...(selector !== undefined && { selector: this.#printed(selector) }),
       enabled: given.enabled ?? true,
+      ...(managed_by && { managed_by }),
       created_by: toSubject(caller).name,
       created_at: now,
       changed_at: now,
@@ -111,12 +114,13 @@ export class Thresholds {
     options?: ChangeOptions,
   ): Promise<Threshold> {
     await this.#context.authorize(caller, "thresholds.update");
-    const { id, selector, percent_of, recovery_value, ...given } = parseInput(updateThresholdInput, input);
+    const parsed = parseInput(updateThresholdInput, input);
+    const { id, selector, percent_of, recovery_value, managed_by, ...given } = parsed;
     return retryOnConflict(async () => {
       const stored = await this.#service.read(id);
       requireVersion(stored, options);
       const document: ThresholdDocument = {
-        ...stored.value,
+        ...managedAfter(stored.value, managed_by),
         ...(toJsonObject(given) as Partial<ThresholdDocument>),
         ...(typeof selector === "string" && { selector: this.#printed(selector) }),
         ...(typeof percent_of === "string" && { percent_of }),
@@ -148,7 +152,8 @@ export class Thresholds {
       const write: Write = { kind: "delete", collection, key: id, expected: stored.revision };
       const event = changeEvent("metric.thresholdRemoved", stored.value);
       const unlisted = await this.#service.list((ids) => ids.filter((each) => each !== id));
-      await this.#context.commit(answering(caller), [write, unlisted], event);
+      const named = nameInFolder(collection, stored.value, null);
+      await this.#context.commit(answering(caller), [write, unlisted, ...named], event);
     };
     await this.#listing.do("all", () => retryOnConflict(remove));
   }
@@ -170,21 +175,14 @@ export class Thresholds {
     const value = toJsonObject(document);
     const write: Write = { kind: "put", collection, key: document.id, value, expected };
     const event = changeEvent(before ? "metric.thresholdUpdated" : "metric.thresholdCreated", document);
-    await this.#context.commit(answering(caller, answer), [write, ...also], event);
+    const named = nameInFolder(collection, before?.value ?? null, document);
+    await refuseTaken(this.#context.commit(answering(caller, answer), [write, ...also, ...named], event));
     return answer;
   }
 
   #printed(selector: string): string {
     return printSelector(this.#service.toSelector({ selector })!);
   }
-}
-
-/** A recovery beyond the limit would end each alarm as it begins. */
-function requireRecovery({ condition, value, recovery_value = value }: Readonly<ThresholdDocument>): void {
-  const isBack = condition === "above" ? recovery_value <= value : recovery_value >= value;
-  if (isBack) return;
-  const message = `must be ${condition === "above" ? "at most" : "at least"} value`;
-  throw new OrchestratorError("VALIDATION_FAILED", { issues: [{ path: ["recovery_value"], message }] });
 }
 
 function changeEvent(

@@ -95,6 +95,10 @@ const examples: Record<string, unknown> = {
 const leastInputs: Partial<Record<string, Record<string, unknown>>> = {
   "maintenanceWindows.create": { reason: "x", mode: "mute", ends_at: "2100-01-01T00:00:00Z" },
   "thresholds.create": { name: "nothing", metric: "cpu.percent", condition: "above", value: 90 },
+  "agents.setStatuses": { status: "rejected", node_ids: ["0".repeat(32)] },
+  "agents.setNames": { names: [{ node_id: "0".repeat(32), name: "x" }] },
+  "agents.replace": { node_id: "0".repeat(32), by: "1".repeat(32) },
+  "tags.change": { node_ids: ["0".repeat(32)], set: { a: "b" } },
   "runs.start": { node_ids: ["0".repeat(32)], command: "true" },
 };
 

@@ -3,12 +3,16 @@ import { isLasting, nodeCrypto, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 
-async function approved(test: TestOrchestrator): Promise<string> {
+async function approved(test: TestOrchestrator, name?: string): Promise<string> {
   const seed = nodeCrypto.randomBytes(32);
   const agent = new TestAgent(test.transport.connect(), { crypto: nodeCrypto, seed, hostname: "web" });
   await agent.join();
   const { nodeId: node_id } = agent;
-  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await test.orchestrator.agents.setStatus(systemCaller, {
+    node_id,
+    status: "approved",
+    ...(name !== undefined && { name }),
+  });
   return node_id;
 }
 
@@ -49,6 +53,7 @@ it("pages through a fleet under each filter, each agent once and in order", asyn
     [{ status: "approved" }, 7],
     [{ status: "pending" }, 0],
     [{ selector: "env=a" }, 5],
+    [{ name: "nobody" }, 0],
     [{ selector: "env=a", search: "WEB", connected: true, status: "approved" }, 5],
     [{ connected: false }, 0],
   ] as const;
@@ -70,4 +75,31 @@ it("pages through a fleet under each filter, each agent once and in order", asyn
       expect(found).toEqual([...new Set(found)].toSorted());
     }
   }
+});
+
+it("finds an agent by its whole name, without regard to case, under the other filters, and not after its removal", async () => {
+  await using test = await createTestOrchestrator();
+  const { agents } = test.orchestrator;
+  const [one, two] = [await approved(test, "Web-1"), await approved(test, "web-10")];
+  await agents.tags.set(systemCaller, { node_id: one, key: "env", value: "a" });
+  const find = async (filter: Parameters<typeof agents.list>[1]): Promise<string[]> =>
+    (await agents.list(systemCaller, filter)).items.map(({ node_id }) => node_id);
+  for (const filter of [
+    { name: "web-1" },
+    { name: "WEB-1", selector: "env=a" },
+    { name: "Web-1", selector: "*", search: "eb", status: "approved" as const },
+    { name: "web-1", id_prefix: one.slice(0, 8) },
+  ])
+    expect(await find(filter)).toEqual([one]);
+  for (const filter of [
+    { name: "web" },
+    { name: "web-1", selector: "env=b" },
+    { name: "web-1", search: "web-10" },
+    { name: "web-1", status: "pending" as const },
+    { name: "web-1", id_prefix: two },
+  ])
+    expect(await find(filter)).toEqual([]);
+  await agents.setStatus(systemCaller, { node_id: one, status: "rejected" });
+  await agents.remove(systemCaller, { node_id: one });
+  expect(await find({ name: "web-1" })).toEqual([]);
 });

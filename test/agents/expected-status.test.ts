@@ -2,28 +2,17 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
+import type { Write } from "../../lib/storage/storage.ts";
 import { connect } from "../support/leaving-agents.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
-/** Does something right before an approval is committed. */
-class RacingStorage extends MemoryStorage {
-  before: (() => Promise<unknown>) | null = null;
-
-  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
-    const isApproval = writes.some(
-      (write) =>
-        write.kind === "put" && write.collection === "agents" && write.value["status"] === "approved",
-    );
-    const before = isApproval ? this.before : null;
-    if (before) this.before = null;
-    await before?.();
-    return super.commit(writes, options);
-  }
-}
+const isApproval = (writes: readonly Write[]): boolean =>
+  writes.some(
+    (write) => write.kind === "put" && write.collection === "agents" && write.value["status"] === "approved",
+  );
 
 it("is refused where somebody decided between its look and its commit, and made where nothing but the agent moved", async () => {
-  const storage = new RacingStorage();
+  const storage = new RacingStorage(isApproval);
   await using test = await createTestOrchestrator({ storage });
   const { agents } = test.orchestrator;
   const { nodeId: node_id } = await connect(test, 1);
@@ -42,16 +31,7 @@ it("is refused where somebody decided between its look and its commit, and made 
 });
 
 it("pending agents are rejected although they move, and none about whom somebody decided", async () => {
-  class MovingStorage extends MemoryStorage {
-    before: (() => Promise<unknown>) | null = null;
-    override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
-      const { before } = this;
-      this.before = null;
-      await before?.();
-      return super.commit(writes, options);
-    }
-  }
-  const storage = new MovingStorage();
+  const storage = new RacingStorage();
   await using test = await createTestOrchestrator({ storage });
   const { agents } = test.orchestrator;
   const { nodeId: node_id } = await connect(test, 1);

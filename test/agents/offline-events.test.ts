@@ -2,9 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { Write } from "../../lib/storage/storage.ts";
 import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 async function pass(test: TestOrchestrator, seconds: number): Promise<void> {
   // In steps, so that those who stay answer.
@@ -67,6 +69,44 @@ describe("an agent that is away", () => {
   });
 });
 
+describe("while it is written that an agent is", () => {
+  const isOffline =
+    (kind: Write["kind"]) =>
+    (writes: readonly Write[]): boolean =>
+      writes.some(
+        (write) => write.kind === kind && "collection" in write && write.collection === "offline_agents",
+      );
+
+  it("offline it comes: it is told online", async () => {
+    const storage = new RacingStorage(isOffline("put"));
+    await using test = await createTestOrchestrator({ storage });
+    const agent = await approved(test, 1);
+    await leave(test, agent);
+    storage.before = () => connect(test, 1);
+    await pass(test, 61);
+    await expect.poll(() => told(test).length).toBe(1);
+    await pass(test, 40);
+    expect(told(test)).toEqual([
+      ["agent.offline", 1, [agent.nodeId]],
+      ["agent.online", 1, [agent.nodeId]],
+    ]);
+  });
+
+  it("online it goes: it is told offline once more", async () => {
+    const storage = new RacingStorage(isOffline("delete"));
+    await using test = await createTestOrchestrator({ storage });
+    const agent = await approved(test, 1);
+    await leave(test, agent);
+    await pass(test, 61);
+    const back = await connect(test, 1);
+    storage.before = () => leave(test, back);
+    await pass(test, 20);
+    await expect.poll(() => told(test).length).toBe(2);
+    await pass(test, 100);
+    expect(told(test).map(([type]) => type)).toEqual(["agent.offline", "agent.online", "agent.offline"]);
+  });
+});
+
 describe("a network that is gone", () => {
   it("is one event with the number of its agents, and one when it is back", async () => {
     await using test = await createTestOrchestrator();
@@ -88,6 +128,19 @@ describe("a network that is gone", () => {
       ["agent.offline", 120],
       ["agent.online", 120],
     ]);
+  });
+
+  it.each([
+    [16, [2]],
+    [17, [1, 1]],
+  ])("is told together with what went %i s after the first: %j", async (seconds, counts) => {
+    await using test = await createTestOrchestrator();
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    await leave(test, first);
+    await pass(test, seconds);
+    await leave(test, second);
+    await pass(test, 100);
+    expect(told(test).map(([, count]) => count)).toEqual(counts);
   });
 
   it("is not put together with what went a minute later", async () => {

@@ -70,7 +70,7 @@ describe("the folders of lib", () => {
       .filter((rule) => rule.name.endsWith("-knows-only-what-is-below"))
       .map((rule) => rule.name.replace("-knows-only-what-is-below", ""));
     const rest =
-      "callers cluster contents error-guide feed module-format secret-format upkeep selectors schedules storage transport wire state host native crypto agent testing internal".split(
+      "callers cluster contents error-guide feed fleet-folder module-format secret-format upkeep selectors schedules storage transport wire state host native crypto agent testing internal".split(
         " ",
       );
     const known = new Set([...features, ...rest]);

@@ -17,7 +17,9 @@ export interface Example {
 
 /** Every block that is marked `ts`, of the readme, the guides and the decisions. */
 export function docExamples(): Example[] {
-  const guides = listFiles("docs").filter((path) => /^docs\/((resources|decisions)\/)?[^/]+\.md$/.test(path));
+  const guides = listFiles("docs").filter((path) =>
+    /^docs\/((how-to|resources|decisions)\/)?[^/]+\.md$/.test(path),
+  );
   return ["README.md", ...guides].flatMap((guide) => blocksOf(guide, readText(guide) ?? ""));
 }
 

@@ -3,10 +3,9 @@ import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { delimiter, join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 
 /** What is typed to, and what it shows. */
 export interface MeasuredTerminal {
@@ -84,13 +83,4 @@ async function ended(child: ChildProcess): Promise<void> {
 function find(program: string): string | null {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path)) ?? null;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -122,7 +122,7 @@ it("a secret is in no file, log, event and answer after it was planned, applied,
   expect(await login.exited()).toBe(0);
   await using backup = new Program(["backup", join(folder, "fleet.backup")], home);
   expect(await backup.exited()).toBe(0);
-  await using exported = new Program(["audit", "export", "--output", join(folder, "audit.jsonl")], home);
+  await using exported = new Program(["audit", "export", "--file", join(folder, "audit.jsonl")], home);
   expect(await exported.exited()).toBe(0);
   expect(readFileSync(join(folder, "audit.jsonl"), "utf8")).toContain("secret.created");
   await server.program.end();

@@ -115,7 +115,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       expect(shown.stdout).toMatch(
         /^status +closed$[^]*^ended by +exit$[^]*^exit code +7$[^]*^recording +complete$/m,
       );
-      expect((await scene.run("terminal", "list", "--status", "closed")).stdout).toMatch(
+      expect((await scene.run("terminal", "list", "-o", "wide", "--status", "closed")).stdout).toMatch(
         new RegExp(`^${sessionId} .*closed .*exit .*complete .*a look around`, "m"),
       );
       const { stdout: text } = await scene.run("terminal", "replay", sessionId, "--text");

@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `lane-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -13,11 +13,14 @@ import { plainBugs, type Bug } from "./bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
+import { groupBugs } from "./group-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
+import { machineBugs } from "./machine-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
+import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
@@ -27,10 +30,13 @@ const bugs = [
   ...clusterBugs,
   ...deliveryBugs,
   ...feedBugs,
+  ...groupBugs,
   ...laneBugs,
+  ...machineBugs,
   ...outboundBugs,
   ...ownRestartBugs,
   ...restoreBugs,
+  ...roomBugs,
   ...scopeBugs,
 ];
 const named = bugs.map((bug) => [bug.name, bug] as const);

@@ -124,7 +124,8 @@ export const laneBugs: readonly Bug[] = [
   {
     name: "a line is looked at from its beginning with each that joins it",
     file: "lib/operations/dispatcher.ts",
-    from: `          if (this.#lanes.isPatient(operationId) && !this.#presence.isConnected(nodeId)) continue;\n`,
+    from: ` else if (!this.#lanes.isPatient(operationId) || this.#presence.isConnected(nodeId))`,
+    to: ` else`,
     tests: ["test/operations/long-lines.test.ts"],
   },
   {

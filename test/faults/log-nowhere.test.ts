@@ -4,7 +4,6 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, existsSync, openSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -12,19 +11,11 @@ import { expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { createClient } from "fleetwright/client";
 import { readSigner } from "fleetwright/client/node";
+import { freePort } from "../support/free-port.ts";
 import { eventually } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** A process both of whose outputs are what is given. */
 function start(args: readonly string[], output: number | "pipe"): ChildProcess {

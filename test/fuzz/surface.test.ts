@@ -21,8 +21,9 @@ params: { port: { type: integer, default: 80 } }
 resources: [{ id: conf, type: file, path: /a, content: "port {{ params.port }}" }]
 `;
 
-/** Texts by field: what is there at first, and what answers told since. */
+/** Texts by field: what is there at first, which stays, and what answers told last. */
 class Known {
+  readonly #learnt = new Map<string, string[]>();
   readonly #texts = new Map<string, string[]>(
     Object.entries({
       content: [moduleText],
@@ -41,7 +42,7 @@ class Known {
   );
 
   of(field: string): readonly string[] {
-    return this.#texts.get(field) ?? [];
+    return [...(this.#texts.get(field) ?? []), ...(this.#learnt.get(field) ?? [])];
   }
 
   learn(answer: unknown): void {
@@ -49,8 +50,8 @@ class Known {
     for (const [field, value] of Object.entries(answer)) {
       this.learn(value);
       if (typeof value !== "string" || value.length > 200 || !/_id$|cursor|^name$/.test(field)) continue;
-      const texts = this.#texts.get(field) ?? [];
-      if (!texts.includes(value)) this.#texts.set(field, [...texts.slice(-15), value]);
+      const texts = this.#learnt.get(field) ?? [];
+      if (!this.of(field).includes(value)) this.#learnt.set(field, [...texts.slice(-7), value]);
     }
   }
 }

@@ -1,8 +1,9 @@
 /** What becomes of what programs start, under each way to know it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { CgroupScopes } from "../../lib/host/cgroup-scope.ts";
@@ -104,6 +105,30 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     const zombies = (): number =>
       listProcesses().filter(({ parent, isZombie }) => isZombie && parent === process.pid).length;
     await expect.poll(zombies, { timeout: 10_000 }).toBe(0);
+  });
+
+  test("are not taken for another's when the leader of their session has ended, or while they execute", async () => {
+    const { folder, host, clock } = create();
+    const others = Array.from({ length: 10 }, () => new AbortController());
+    const ended = others.map(({ signal }) => host.run({ argv: ["/bin/sleep", "300"], asks: true }, signal));
+    // Its environment reads as empty for a moment of each exec, and the leader of its session has ended.
+    const restless = join(folder, "work/restless");
+    writeFileSync(restless, `[ -s "$0.pid" ] || echo "$$" > "$0.pid"\nexec sh "$0"\n`);
+    const line = '(setsid sh -c \'sh "$0" & exit 0\' "$0" &); sleep 300';
+    const running = host.run({ argv: ["/bin/sh", "-c", line, restless], asks: true, timeoutMs }, never);
+    const pidOf = (): number =>
+      Number(existsSync(`${restless}.pid`) && readFileSync(`${restless}.pid`, "utf8"));
+    await eventually("it is noted", () => pidOf() > 0);
+    const pid = pidOf();
+    for (const other of others) {
+      other.abort();
+      await pause(5);
+    }
+    await Promise.all(ended);
+    expect(processAt(pid)).toMatchObject({ isZombie: false });
+    clock.timeIsOver();
+    expect(await running).toMatchObject({ timedOut: true });
+    await eventually("it has ended", () => processAt(pid)?.isZombie ?? true);
   });
 
   test("are not mistaken for others by their number", async () => {

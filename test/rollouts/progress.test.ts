@@ -17,20 +17,20 @@ describe("whether a rollout goes on", () => {
     ["a share that is rounded down to none", { max_failures: "10%" }, 9, 1, false],
     ["all may fail", { max_failures: "100%" }, 9, 9, true],
   ])("after a batch: %s", (_, strategy, begun, failed, goesOn) => {
-    expect(whyStop(at(strategy, begun), failed, true) === null).toBe(goesOn);
+    expect(whyStop(at(strategy, begun), { failed }, true) === null).toBe(goesOn);
   });
 
   it("within a batch depends on a number alone, and only where one was asked for", () => {
-    expect(whyStop(at({}, 10), 10, false)).toBeNull();
-    expect(whyStop(at({ max_failures: "0%" }, 10), 10, false)).toBeNull();
-    expect(whyStop(at({ max_failures: 1 }, 10), 2, false)).toContain("2 of 10 agents failed");
+    expect(whyStop(at({}, 10), { failed: 10 }, false)).toBeNull();
+    expect(whyStop(at({ max_failures: "0%" }, 10), { failed: 10 }, false)).toBeNull();
+    expect(whyStop(at({ max_failures: 1 }, 10), { failed: 2 }, false)).toContain("2 of 10 agents failed");
   });
 
   it("after a canary demands that none failed", () => {
     const strategy = { canary: 3, max_failures: "100%" };
-    expect(whyStop(at(strategy, 3, 0), 1, true)).toBe("The canary failed on 1 of 3 agents.");
-    expect(whyStop(at(strategy, 3, 0), 0, true)).toBeNull();
-    expect(whyStop(at(strategy, 6, 1), 1, true)).toBeNull();
+    expect(whyStop(at(strategy, 3, 0), { failed: 1 }, true)).toBe("The canary failed on 1 of 3 agents.");
+    expect(whyStop(at(strategy, 3, 0), { failed: 0 }, true)).toBeNull();
+    expect(whyStop(at(strategy, 6, 1), { failed: 1 }, true)).toBeNull();
   });
 });
 

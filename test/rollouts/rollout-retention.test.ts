@@ -27,7 +27,7 @@ async function rounds(old: OldOperations, count = 3): Promise<void> {
   }
 }
 
-/** Keeps a rollout that ended now, or is in the status given, and was refused for some of its agents. */
+/** Keeps a rollout that ended now, or is in the status given, and was refused for some of its agents, each of which is a group. */
 async function addRollout(old: OldOperations, { status = "failed", refused = 0, agents = "a" } = {}) {
   const rollout_id = old.context.ids.next();
   const targets = await saveTargets(old.context, { agents: [{ node_id: agents, name: agents }], ends: [1] });
@@ -47,8 +47,11 @@ async function addRollout(old: OldOperations, { status = "failed", refused = 0, 
     const refusal = { rollout_id, node_id: `${n}`, error: { code: "AGENT_OFFLINE", message: "" } };
     return put("rollout_refusals", `${rollout_id}/${n}`, refusal);
   });
+  const groups = Array.from({ length: refused }, (_, n) =>
+    put("rollout_groups", `${rollout_id}/${n}`, { rollout_id, changes: `${n}`, agents: 1 }),
+  );
   const end = status === "failed" ? { finished_at: at } : {};
-  await old.storage.commit([...refusals, put("rollouts", rollout_id, { ...rollout, ...end })]);
+  await old.storage.commit([...refusals, ...groups, put("rollouts", rollout_id, { ...rollout, ...end })]);
   return rollout_id;
 }
 
@@ -57,7 +60,7 @@ async function keys(old: OldOperations, collection: string): Promise<string[]> {
 }
 
 describe("of rollouts that have ended", () => {
-  it("those go that are old, with refusals and list of agents, and not a day too early", async () => {
+  it("those go that are old, with refusals, groups and list of agents, and not a day too early", async () => {
     const data = new MemoryData();
     const old = await opened(data);
     await addRollout(old, { refused: 250 });
@@ -69,6 +72,7 @@ describe("of rollouts that have ended", () => {
     await rounds(old);
     expect(await keys(old, "rollouts")).toEqual([young]);
     expect(await keys(old, "rollout_refusals")).toEqual([`${young}/0`]);
+    expect(await keys(old, "rollout_groups")).toEqual([`${young}/0`]);
     // A list that nothing refers to any more goes an hour later.
     await rounds(old);
     expect([...data.blobs.keys()].filter((id) => id.startsWith("rollout-"))).toHaveLength(1);
@@ -123,12 +127,14 @@ describe("of rollouts that have ended", () => {
       );
       // What is there is whole: the rollout goes last.
       const isThere = (await keys(old, "rollouts")).includes(rollout_id);
-      if ((await keys(old, "rollout_refusals")).length > 0) expect(isThere).toBe(true);
+      for (const part of ["rollout_refusals", "rollout_groups"])
+        if ((await keys(old, part)).length > 0) expect(isThere).toBe(true);
       await old.storage.close();
       const back = await opened(data, clock);
       await rounds(back, 4);
       expect(await keys(back, "rollouts")).toEqual([]);
       expect(await keys(back, "rollout_refusals")).toEqual([]);
+      expect(await keys(back, "rollout_groups")).toEqual([]);
       expect(data.blobs.size).toBe(0);
       if (!wasKilled) {
         expect(killedAt).toBeGreaterThan(4);

@@ -6,6 +6,7 @@ import type { SecretValueDocument } from "../../lib/secrets/documents.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
 import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.ts";
 import { MortalProcess } from "../support/mortal-process.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
 
 const names = ["a", "b", "c"];
@@ -203,6 +204,64 @@ describe("another key", () => {
       expect(await readAll(second)).toEqual(names.map(valueOf));
       if (isOver) expect(step).toBeGreaterThan(8);
     }
+  });
+
+  it("takes the place of each before it, whichever comes first in order", async () => {
+    const secretsKey = new MemorySecretsKey();
+    await using test = await startFilled({ secretsKey });
+    const ids: string[] = [];
+    for (let turn = 0; turn < 6; turn += 1) {
+      const { key_id, rewrapped } = await test.orchestrator.secrets.rotateKey(systemCaller);
+      expect({ turn, rewrapped }).toEqual({ turn, rewrapped: 3 });
+      const left = (await rows(test.storage)).map(({ value }) => value.key_id);
+      expect(left).toEqual([key_id, key_id, key_id]);
+      ids.push(key_id);
+    }
+    const steps = ids.slice(1).map((id, index) => Math.sign(id < ids[index]! ? -1 : 1));
+    expect(new Set(steps)).toEqual(new Set([-1, 1]));
+    expect(await readAll(test)).toEqual(names.map(valueOf));
+  });
+
+  it("encrypts what somebody wrote with the old one after the change was over, at the next start", async () => {
+    const data = new MemoryData();
+    const both: SecretsKeySource = { read: () => Promise.resolve([numberedKey(2), numberedKey(1)]) };
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    const late = (await rows(first.storage))[0]!;
+    await first[Symbol.asyncDispose]();
+    const second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey: both });
+    await vi.waitFor(async () =>
+      expect((await second.storage.get("secrets_key", "canary"))?.value).toMatchObject({
+        key_id: (await rows(second.storage))[0]!.value.key_id,
+      }),
+    );
+    await second.storage.commit([
+      { kind: "put", collection: "secret_values", key: late.key, value: { ...late.value } },
+    ]);
+    await second[Symbol.asyncDispose]();
+    await using third = await createTestOrchestrator({
+      storage: new MemoryStorage({ data }),
+      secretsKey: both,
+    });
+    await vi.waitFor(async () =>
+      expect(new Set((await rows(third.storage)).map(({ value }) => value.key_id)).size).toBe(1),
+    );
+    expect(await readAll(third)).toEqual(names.map(valueOf));
+  });
+
+  it("goes on where a secret is removed in the moment in which it is encrypted anew, and brings it not back", async () => {
+    const isValue = (writes: readonly Write[]): boolean =>
+      writes.some((write) => write.kind === "put" && write.collection === "secret_values");
+    const storage = new RacingStorage(isValue);
+    await using test = await startFilled({ storage, secretsKey: new MemorySecretsKey() });
+    const { secrets } = test.orchestrator;
+    const [first] = await rows(storage);
+    storage.before = () => secrets.remove(systemCaller, { name: first!.value.name });
+    const { key_id, rewrapped } = await secrets.rotateKey(systemCaller);
+    expect(rewrapped).toBe(2);
+    const left = await rows(storage);
+    expect(left.map(({ value }) => [value.name, value.key_id])).toEqual(
+      names.filter((name) => name !== first!.value.name).map((name) => [name, key_id]),
+    );
   });
 
   it("does not mind values that are written meanwhile", async () => {

@@ -16,7 +16,7 @@ export const headers: Refused[] = [
   ],
   [
     "If-Match where nothing has a version",
-    post("/modules", { content: "a" }, { ...json, "if-match": '"1"' }),
+    post("/assignments", assignment, { ...json, "if-match": '"1"' }),
     412,
     "PRECONDITION_FAILED",
   ],

@@ -33,3 +33,32 @@ test("what is skipped on the agent contradicts nobody", () => {
     findConflicts([...declare(file("a"), "one"), { ...skipped!, skip: "condition" }], resourceTypes),
   ).toEqual([]);
 });
+
+test("a property that only one of them has makes a conflict, whichever comes first", () => {
+  const dressed = [{ ...file("a")[0], mode: "0600" }];
+  for (const [first, second] of [
+    [file("a"), dressed],
+    [dressed, file("a")],
+  ])
+    expect(
+      findConflicts([...declare(first!, "one"), ...declare(second!, "two")], resourceTypes),
+    ).toHaveLength(1);
+});
+
+test("lists of which one is the beginning of the other contradict each other, whichever comes first", () => {
+  const user = (groups: string[]) => [{ id: "u", type: "user", name: "ada", groups }];
+  for (const [first, second] of [
+    [["a"], ["a", "b"]],
+    [["a", "b"], ["a"]],
+    [
+      ["a", "b"],
+      ["b", "a"],
+    ],
+  ])
+    expect(
+      findConflicts([...declare(user(first!), "one"), ...declare(user(second!), "two")], resourceTypes),
+    ).toHaveLength(1);
+  expect(
+    findConflicts([...declare(user(["a"]), "one"), ...declare(user(["a"]), "two")], resourceTypes),
+  ).toEqual([]);
+});

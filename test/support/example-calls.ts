@@ -39,13 +39,17 @@ export type CallObserver = (
 ) => void;
 
 /** Plays all calls against a server of their own. */
-export async function playExampleCalls(observe: CallObserver = () => {}): Promise<RecordedCall[]> {
+export async function playExampleCalls(
+  observe: CallObserver = () => {},
+  storage?: MemoryStorage,
+): Promise<RecordedCall[]> {
   const network = new MemoryNetwork();
   const datagrams = network.machine("192.0.2.1");
   await using product = await createTestOrchestrator({
     datagrams,
     secretsKey: new MemorySecretsKey(),
     channelNetworks: ["127.0.0.1"],
+    ...(storage && { storage }),
   });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server, observe);
@@ -64,6 +68,7 @@ export async function playExampleCalls(observe: CallObserver = () => {}): Promis
   await using silent = await connectScriptedAgent(product, undefined, product.clock);
   await playOpenWork(session, silent.nodeId);
   await playEnd(session);
+  if (product.loggedErrors.length > 0) throw new Error(JSON.stringify(product.loggedErrors));
   return [...session.calls, ...(await playRestore(observe))];
 }
 
@@ -118,6 +123,9 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.rejectPending", {}, { network: "203.0.113.0/24", connected: false });
   await session.call("tags.replace", { node_id }, { tags: { role: "web", env: "test" } });
   await session.call("tags.set", { node_id, key: "env" }, { value: "prod" });
+  await session.call("tags.change", {}, { selector: "role=web", set: { rack: "7" }, remove: ["old"] });
+  await session.call("agents.rename", { node_id }, { name: "web-01" });
+  await session.call("agents.setNames", {}, { names: [{ node_id, name: "web-1" }] });
   await session.call("tags.list");
   await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
   await session.call("agents.get", { node_id });
@@ -146,8 +154,13 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.call("operations.listForAgent", { node_id, limit: 1 });
   await session.call("operations.output", { node_id, operation_id });
   await session.watch("operations.watch", { operation_id });
-  await session.call("assignments.plan", { name: "web" }, { wait_seconds: 30 });
-  await session.call("assignments.applyNow", { name: "web" }, { wait_seconds: 30 });
+  const { rollout_id } = await session.call("assignments.plan", { name: "web" }, { wait_seconds: 30 });
+  await session.call("rollouts.changes", { rollout_id });
+  await session.call(
+    "assignments.applyNow",
+    { name: "web" },
+    { wait_seconds: 30, plan_rollout_id: rollout_id },
+  );
   await playRuns(session);
   const { drift_id } = await session.call("drift.check", { node_id }, { wait_seconds: 30 });
   await session.call("drift.newest", { status: "in_sync" });
@@ -229,8 +242,20 @@ async function playOpenWork(session: ExampleSession, node_id: string): Promise<v
   const { operation_id } = await orchestrator.operations.apply(systemCaller, run);
   await session.call("operations.cancel", { operation_id });
   await session.call("tags.remove", { node_id, key: "role" });
+  await playReplacement(session, node_id);
   await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
   await session.call("agents.remove", { node_id });
+}
+
+/** A machine goes, and an agent takes its place. */
+async function playReplacement(session: ExampleSession, by: string): Promise<void> {
+  const { product } = session;
+  const gone = await connectScriptedAgent(product, undefined, product.clock);
+  const node_id = gone.nodeId;
+  await session.call("agents.setStatuses", {}, { status: "approved", node_ids: [node_id] });
+  await gone.link.stop();
+  await eventOf(product, "agent.disconnected", node_id);
+  await session.call("agents.replace", { node_id }, { by });
 }
 
 async function playEnd(session: ExampleSession): Promise<void> {

@@ -14,6 +14,8 @@ export interface ScriptedAgent extends AsyncDisposable {
   link: AgentLink;
   /** Every command so far. */
   commands: Command[];
+  /** What was typed into its terminals so far, piece by piece; it says of none that it took it. */
+  typed: Uint8Array[];
   /** Resolves with the first command of a type that was not asked for before. */
   next<Type extends Command["type"]>(type: Type): Promise<MessageOf<Command, Type>>;
 }
@@ -25,6 +27,7 @@ export async function connectScriptedAgent(
   clock: Clock = systemClock,
 ): Promise<ScriptedAgent & { keys: typeof keys }> {
   const commands: Command[] = [];
+  const typed: Uint8Array[] = [];
   const taken = new Set<Command>();
   const waiting = new Set<() => void>();
   let accept = (): void => {};
@@ -47,7 +50,10 @@ export async function connectScriptedAgent(
         waiting.clear();
         return Promise.resolve();
       },
-      stream: () => Promise.resolve(),
+      stream(_session, bytes) {
+        typed.push(bytes.slice());
+        return Promise.resolve();
+      },
       down: () => {},
     },
   });
@@ -60,6 +66,7 @@ export async function connectScriptedAgent(
     link,
     keys,
     commands,
+    typed,
     async next(type) {
       for (;;) {
         const found = commands.find((command) => command.type === type && !taken.has(command));

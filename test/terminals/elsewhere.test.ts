@@ -57,6 +57,23 @@ describe("a terminal that another process holds", () => {
     expect(viewer.text.match(/x+/g)?.some(({ length }) => length === 5_000_000)).toBe(true);
   }, 40_000);
 
+  it("cuts a viewer off that acknowledges without reading, before it fills the memory here", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    viewer.type("yes\n");
+    await viewer.shows(/y\r\ny\r\n/);
+    viewer.socket.pause();
+    await vi.waitFor(() => {
+      viewer.say({ type: "ack", offset: Number.MAX_SAFE_INTEGER });
+      expect(viewer.closedWith).toMatchObject({ code: 1006 });
+    }, 20_000);
+    await vi.waitFor(async () =>
+      expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
+    );
+  }, 40_000);
+
   it("is closed from here", async () => {
     const { scene, caller, session_id, ticket } = await opened();
     await using _ = scene;

@@ -1,7 +1,9 @@
 /** Who may see and do what with a terminal, and tickets that are no good. */
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import type { Write } from "../../lib/storage/storage.ts";
 import { openTerminal } from "../support/open-terminal.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 describe("a ticket", () => {
   it("works once", async () => {
@@ -10,6 +12,15 @@ describe("a ticket", () => {
     await first.next("opened");
     const second = scene.attach(scene.opened.ticket);
     expect(await second.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+
+  it("works once where two come with it in the same moment", async () => {
+    await using scene = await openTerminal();
+    const both = [scene.attach(scene.opened.ticket), scene.attach(scene.opened.ticket)];
+    await expect.poll(() => both.every(({ messages }) => messages.length > 0)).toBe(true);
+    expect(both.map(({ messages }) => messages[0]!.type).toSorted()).toEqual(["opened", "refused"]);
+    const refused = both.flatMap(({ messages }) => messages).find(({ type }) => type === "refused");
+    expect(refused).toMatchObject({ code: "TICKET_INVALID" });
   });
 
   it("works for 30 seconds", async () => {
@@ -82,6 +93,20 @@ describe("somebody else's terminal", () => {
     expect(await opener.next("closed")).toMatchObject({ reason: "closed" });
     const asked = scene.test.events.find(({ event_type }) => event_type === "terminal.closeRequested");
     expect(asked).toMatchObject({ actor: { name: "root" }, target: { id: session_id } });
+  });
+
+  it("is seen no more by an Admin who signs out in the moment in which it would be shown", async () => {
+    const isWatched = (writes: readonly Write[]): boolean =>
+      writes.some((write) => write.kind === "append" && JSON.stringify(write).includes("terminal.watched"));
+    const storage = new RacingStorage(isWatched);
+    await using scene = await openTerminal({}, { storage });
+    const { session_id } = scene.opened;
+    const { caller } = await scene.test.signIn("Admin", "root");
+    const { ticket } = await scene.terminals.ticket(caller, { session_id });
+    storage.before = () => scene.test.orchestrator.access.signOut(caller);
+    const viewer = scene.attach(ticket);
+    expect(await viewer.next("refused")).toMatchObject({ code: "UNAUTHENTICATED" });
+    expect(viewer.pieces).toEqual([]);
   });
 
   it("is seen by no Viewer", async () => {

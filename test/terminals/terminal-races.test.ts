@@ -2,8 +2,11 @@
 import { expect, it, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Write } from "../../lib/storage/storage.ts";
 import { deferred } from "../support/deferred.ts";
 import { openTerminal, textOf } from "../support/open-terminal.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 
@@ -29,6 +32,31 @@ it("a terminal that is about to be opened shows nobody anything before it is rec
   agent.link.sendStream(session_id, Buffer.from("shown"));
   await viewer.shows(/shown/);
   expect(await textOf(await terminals.transcript(systemCaller, { session_id }))).toContain("shown");
+});
+
+it("one that types into an agent that takes nothing is read no further than 256 KiB and a few pieces", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  const { terminals, agents } = test.orchestrator;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const opening = terminals.open(systemCaller, { node_id });
+  const { id, session_id } = await agent.next("terminal.open");
+  agent.link.send({ type: "reply", id });
+  const viewer = new TestViewer((socket) => terminals.accept(socket, session_id));
+  viewer.say({ type: "attach", ticket: (await opening).ticket });
+  await viewer.next("opened");
+  const pieces = Array.from({ length: 300 }, (_, index) => Buffer.alloc(10_000, index % 250));
+  for (const piece of pieces) viewer.socket.send(piece);
+  const size = (): number => agent.typed.reduce((sum, { length }) => sum + length, 0);
+  await vi.waitFor(() => expect(size()).toBeGreaterThanOrEqual(262_144));
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  expect(size()).toBeLessThanOrEqual(262_144 + 17 * 10_000);
+  for (let through = size(); through < 3_000_000; through = size()) {
+    agent.link.send({ type: "terminal.taken", session_id, through });
+    await vi.waitFor(() => expect(size()).toBeGreaterThan(through));
+  }
+  expect(Buffer.compare(Buffer.concat(agent.typed), Buffer.concat(pieces))).toBe(0);
 });
 
 it("a viewer that acknowledges without reading is cut off before it fills the memory", async () => {
@@ -112,3 +140,29 @@ it("one that takes the place of another in a flood holds it up, and is not sent 
   second.say({ type: "ack", offset: second.offset });
   await second.shows(/done-2\r\n/);
 }, 40_000);
+
+it("a terminal whose end somebody else wrote in the same moment keeps that one, and is told of once", async () => {
+  const isEnd = (writes: readonly Write[]): boolean =>
+    writes.some(
+      (write) =>
+        write.kind === "put" && write.collection === "terminals" && write.value["status"] !== "active",
+    );
+  const storage = new RacingStorage(isEnd);
+  await using scene = await openTerminal({}, { storage });
+  const { session_id } = scene.opened;
+  storage.before = async () => {
+    const stored = await storage.get<JsonObject>("terminals", session_id);
+    const value = { ...stored!.value, status: "interrupted", close_reason: "server_lost" };
+    await storage.commit([{ kind: "put", collection: "terminals", key: session_id, value }]);
+  };
+  await scene.terminals.close(systemCaller, { session_id });
+  await vi.waitFor(() => expect(storage.before).toBeNull());
+  await vi.waitFor(async () =>
+    expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ status: "interrupted" }),
+  );
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+  expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
+    close_reason: "server_lost",
+  });
+  expect(scene.test.events.filter(({ event_type }) => event_type === "terminal.closed")).toEqual([]);
+});

@@ -69,6 +69,22 @@ describe("a viewer", () => {
     expect(await viewer.next("refused")).toMatchObject({ code: "VALIDATION_FAILED" });
   });
 
+  it("that acknowledges less than it did before is shown what it may have by the most that it saw", async () => {
+    await using scene = await openTerminal();
+    const viewer = scene.attach(scene.opened.ticket);
+    await viewer.next("opened");
+    viewer.acknowledges = false;
+    viewer.type(
+      "head -c 600000 /dev/zero | tr '\\0' x; read line; head -c 300000 /dev/zero | tr '\\0' y; sleep 100\n",
+    );
+    await vi.waitFor(() => expect(viewer.offset).toBeGreaterThanOrEqual(524_288), 10_000);
+    viewer.say({ type: "ack", offset: viewer.offset });
+    viewer.say({ type: "ack", offset: 0 });
+    await viewer.shows(/x{100}$/);
+    viewer.type("\n");
+    await vi.waitFor(() => expect(viewer.offset).toBeGreaterThan(900_000), 10_000);
+  });
+
   it("that types before it has attached is refused, and one that says nothing after ten seconds", async () => {
     await using scene = await openTerminal();
     const accept = (socket: TestViewer["socket"]): void =>

@@ -111,6 +111,20 @@ describe("a series and a threshold", () => {
     expect(said([9, 9, 9, ...Array<null>(20).fill(null), 5])).not.toContain("recovered");
   });
 
+  it("ends no alarm by samples without it, where between them nothing is known", () => {
+    const gone: [number | null, number][] = [
+      [9, 0],
+      [9, 15],
+      [9, 30],
+      [null, 45],
+      [null, 600],
+    ];
+    const on = (from: number, to: number): [null, number][] =>
+      Array.from({ length: (to - from) / 15 }, (_, index) => [null, from + 15 * (index + 1)]);
+    expect(said([...gone, ...on(600, 885)])).not.toContain("recovered");
+    expect(said([...gone, ...on(600, 900)]).at(-1)).toBe("recovered");
+  });
+
   it("is not changed by what single samples do not have, and begins anew after a gap", () => {
     expect(said([9, null, 9])).toEqual(["", "", "crossed"]);
     expect(said([9, null, null, null, 9])).toEqual(["", "", "", "", "crossed"]);

@@ -2,15 +2,15 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import type { Agent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
-import { askerOf, confirm, firstLines, yesOption } from "../ask.ts";
-import { collect, type CommandCall, type Run } from "../call.ts";
-import type { ExitCode } from "../context.ts";
-import { approveAll, decideAll } from "../decide.ts";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
+import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
-import { toFacts, toLine, toLines, toTable } from "../text.ts";
+import { idColumn, toFacts, toLines, toTable, wideColumn } from "../text.ts";
 import type { Column } from "../text.ts";
+import { addAdmissionCommands } from "./admission.ts";
 
 /** As they were typed: whether there is such a status is for the server to say. */
 type ListOptions = Pick<
@@ -65,10 +65,13 @@ export function addAgentsCommands(program: Command, run: Run): void {
         const { node_id } = await findAgent(call.client, text);
         const verbs = call.client.agents;
         const attributes = await (refresh ? verbs.refreshAttributes(node_id) : verbs.attributes(node_id));
-        call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
+        call.show(attributes, (view) =>
+          toTable(Object.entries(attributes.attributes), attributeColumns, view),
+        );
       }),
     );
-  addDecisions(agents, run);
+  addAdmissionCommands(agents, run);
+  addRemovals(agents, run);
 }
 
 function toFilter({
@@ -88,81 +91,37 @@ function toFilter({
   };
 }
 
-function addDecisions(agents: Command, run: Run): void {
-  agents
-    .command("approve [agent...]")
-    .description("let agents into the fleet")
-    .option("--name <name>", "its name, of one agent; default its hostname")
-    .option("--all-pending", "all that wait; at a terminal it shows them and asks")
-    .option(...yesOption)
-    .action(
-      run(async (call, names: string[], { name, allPending, yes }: ApproveOptions) => {
-        if (allPending) return approvePending(call, { names, name, yes });
-        if (names.length === 0) throw new UsageError("Name an agent, or say --all-pending.");
-        if (name !== undefined && names.length > 1) throw new UsageError("A --name is for one agent.");
-        const decision = { status: "approved" as const, ...(name !== undefined && { name }) };
-        return decideAll(call, names, decision);
-      }),
-    );
-  agents
-    .command("reject <agent...>")
-    .description("keep agents out")
-    .action(run((call, names: string[]) => decideAll(call, names, { status: "rejected" })));
+function addRemovals(agents: Command, run: Run): void {
   agents
     .command("reject-pending")
     .description("keep out agents that wait to be approved")
     .option("--network <network>", "only those from this address or network, such as 203.0.113.0/24")
     .option("--disconnected", "only those that are not connected")
     .option("--all", "all that wait")
+    .option(...sureOption)
     .action(run(rejectPending));
   agents
     .command("remove <agent>")
     .description("forget a rejected agent")
+    .option(...sureOption)
     .action(
-      run(async (call, text: string) => {
-        const { node_id } = await findAgent(call.client, text);
+      run(async (call, text: string, options: SureOptions) => {
+        const { node_id, name = node_id } = await findAgent(call.client, text);
+        await makeSure(call, options, `Remove the agent ${name}`);
         await call.client.agents.remove(node_id);
         call.show(null, () => toLines([`${node_id} is removed.`]));
       }),
     );
 }
 
-interface ApproveOptions {
-  name?: string;
-  allPending?: true;
-  yes?: boolean;
-}
-
-/** Approves whoever waits when it is called: one that comes while somebody reads the list is not meant. */
-async function approvePending(
-  call: CommandCall,
-  { names, name, yes }: { names: readonly string[]; name: string | undefined; yes: boolean | undefined },
-): Promise<ExitCode> {
-  if (names.length > 0 || name !== undefined)
-    throw new UsageError("--all-pending is for all that wait, under the hostnames that they have.");
-  const { items: pending } = await collect(call.client.agents.list, {
-    status: "pending" as const,
-    limit: Infinity,
-  });
-  const ask = askerOf(call, yes);
-  if (ask !== null && pending.length > 0) {
-    const lines = pending.map(({ node_id, hostname }) => toLine(`  ${node_id}  ${hostname}`));
-    const question = `Approve ${pending.length === 1 ? "this agent" : `these ${pending.length} agents`}?`;
-    await confirm(ask, { told: firstLines(lines), question, otherwise: "Nobody was approved." });
-  }
-  return approveAll(
-    call,
-    pending.map(({ node_id }) => node_id),
-  );
-}
-
 async function rejectPending(
   call: CommandCall,
-  options: { network?: string; disconnected?: true; all?: true },
+  options: SureOptions & { network?: string; disconnected?: true; all?: true },
 ): Promise<void> {
   const { network, disconnected, all } = options;
   if (network === undefined && !disconnected && !all)
     throw new UsageError("Say which: --network, --disconnected, or --all.");
+  await makeSure(call, options, "Reject all agents that wait and match");
   const filter = { ...(network !== undefined && { network }), ...(disconnected && { connected: false }) };
   let [rejected, remaining] = [0, 1];
   while (remaining > 0) {
@@ -174,14 +133,14 @@ async function rejectPending(
 }
 
 const columns: readonly Column<Agent>[] = [
-  ["NODE", ({ node_id }) => node_id],
-  ["NAME", ({ name }) => name],
-  ["HOSTNAME", ({ hostname }) => hostname],
+  ["NODE", ({ node_id }) => node_id, idColumn],
+  ["NAME", ({ name, hostname }) => name ?? hostname],
+  ["HOSTNAME", ({ hostname }) => hostname, wideColumn],
   ["STATUS", ({ status }) => status],
   ["CONNECTED", ({ connected }) => (connected ? "yes" : "no")],
   ["LAST APPLY", ({ last_apply }) => last_apply?.status],
   ["DRIFT", ({ drift }) => drift?.status],
-  ["VERSION", ({ agent_version }) => agent_version],
+  ["VERSION", ({ agent_version }) => agent_version, wideColumn],
   ["MODULES", ({ modules }) => describeModules(modules)],
   ["TAGS", ({ tags }) => describeTags(tags)],
 ];
@@ -208,6 +167,7 @@ function describeAgent(agent: Agent): string {
     ["name", agent.name],
     ["hostname", agent.hostname],
     ["status", agent.status],
+    ["replaced by", agent.replaced_by],
     ["connected", agent.connected ? "yes" : "no"],
     ["platform", agent.platform],
     ["agent version", agent.agent_version],

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import type { Assignment } from "fleetwright";
 import type { NewAssignment } from "../../client/inputs.ts";
-import { yesOption } from "../ask.ts";
+import { makeSure, sureOption, yesOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
+import { withSuggestion } from "../find-id.ts";
 import { gather, limitOption, paramOption } from "../options.ts";
 import type { ParamOptions } from "../options.ts";
 import { addStrategyOptions, toStrategy } from "../rollout-options.ts";
@@ -47,16 +49,20 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .description("show one assignment, the agents that it matches and what each has of its modules")
     .action(
       run(async (call, name: string) => {
-        const assignment = await call.client.assignments.get(name);
+        const { list } = call.client.assignments;
+        const assignment = await withSuggestion(name, () => call.client.assignments.get(name), list);
         call.show(assignment, () => describeAssignment(assignment));
       }),
     );
   assignments
     .command("remove <name>")
     .description("remove an assignment; machines change with their next apply")
+    .option(...sureOption)
     .action(
-      run(async (call, name: string) => {
-        await call.client.assignments.remove(name);
+      run(async (call, name: string, options: SureOptions) => {
+        await makeSure(call, options, `Remove the assignment ${name}`);
+        const { list } = call.client.assignments;
+        await withSuggestion(name, () => call.client.assignments.remove(name), list);
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
@@ -135,6 +141,7 @@ function addRunCommands(assignments: Command, run: Run): void {
     .command("apply <name>")
     .description("apply on every agent that an assignment matches")
     .option("--no-wait", "answer at once")
+    .option("--plan <rollout>", "exactly what this plan said, on its agents alone")
     .option("--override-window", "in spite of maintenance windows; for Admins")
     .option(...yesOption);
   addStrategyOptions(apply).action(

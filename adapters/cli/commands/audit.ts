@@ -4,7 +4,7 @@ import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { integer, limitOption } from "../options.ts";
-import { toLines, type Column } from "../text.ts";
+import { timeColumn, toLines, type Column } from "../text.ts";
 import type { VerifyOptions } from "../work/audit-head.ts";
 import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
 
@@ -28,7 +28,7 @@ export function addAuditCommands(program: Command, run: Run): void {
     .command("export")
     .description("write events, oldest first, as lines of JSON that can be verified")
     .option("--before <time>", "only those before a time, with its zone; default all")
-    .option("--output <file>", "a new file; default standard output")
+    .option("--file <file>", "a new file; default standard output")
     .option("--after <file>", "an earlier export: only the events behind its last")
     .action(
       run(async (call, options: ExportOptions) =>
@@ -110,9 +110,9 @@ function addVerify(audit: Command, run: Run): void {
   audit
     .command("head")
     .description("write where the log ends, signed, as a line of JSON to be kept elsewhere")
-    .option("--output <file>", "a new file; default standard output")
+    .option("--file <file>", "a new file; default standard output")
     .action(
-      run(async (call, options: { output?: string }) =>
+      run(async (call, options: { file?: string }) =>
         (await import("../work/audit-head.ts")).keepHead(call, options),
       ),
     );
@@ -125,7 +125,7 @@ const beforeOption = [
 
 const columns: readonly Column<AuditEvent>[] = [
   ["SEQUENCE", ({ sequence }) => sequence],
-  ["TIME", ({ timestamp }) => timestamp],
+  ["TIME", ({ timestamp }) => timestamp, timeColumn],
   ["EVENT", ({ event_type }) => event_type],
   ["ACTOR", ({ actor }) => actor.name],
   ["SUMMARY", ({ summary }) => summary],

@@ -1,12 +1,15 @@
 import { Option, type Command } from "commander";
 import type { z } from "zod";
 import type { Channel, Delivery, schemas } from "fleetwright";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
+import { didYouMean, each, findListed } from "../find-id.ts";
 import { gather, gatherParam, limitOption, type ParamOptions } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { toFacts, toLines } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 type Config = z.input<typeof schemas.createChannelInput>["config"];
@@ -28,17 +31,17 @@ interface Given {
 }
 
 const columns: readonly Column<Channel>[] = [
-  ["ID", ({ id }) => id],
+  ["ID", ({ id }) => id, idColumn],
   ["NAME", ({ name }) => name],
   ["TYPE", ({ type }) => type],
   ["TELLS", ({ events, min_severity }) => `${events.join(", ")} from ${min_severity}`],
   ["ENABLED", ({ enabled }) => (enabled ? "yes" : "no")],
-  ["LAST DELIVERY", lastOf],
+  ["LAST DELIVERY", lastOf, timeColumn],
 ];
 
 const deliveryColumns: readonly Column<Delivery>[] = [
-  ["ID", ({ id }) => id],
-  ["TIME", ({ created_at }) => created_at],
+  ["ID", ({ id }) => id, idColumn],
+  ["TIME", ({ created_at }) => created_at, timeColumn],
   ["STATUS", ({ status }) => status],
   ["ATTEMPTS", ({ attempts }) => attempts],
   ["TITLE", ({ title }) => title],
@@ -90,6 +93,11 @@ export function addChannelsCommands(program: Command, run: Run): void {
         show(call, await call.client.channels.update(id, changes));
       }),
     );
+  addTestAndRemove(channels, run);
+  addDeliveries(channels, run);
+}
+
+function addTestAndRemove(channels: Command, run: Run): void {
   channels
     .command("test <channel>")
     .description("send a test message and say what came of it")
@@ -97,14 +105,15 @@ export function addChannelsCommands(program: Command, run: Run): void {
   channels
     .command("remove <channel>")
     .description("remove a channel, and what waits to be delivered by it")
+    .option(...sureOption)
     .action(
-      run(async (call, channel: string) => {
+      run(async (call, channel: string, options: SureOptions) => {
         const { id, name } = await findChannel(call, channel);
+        await makeSure(call, options, `Remove the channel ${name}, and what waits to be delivered by it`);
         await call.client.channels.remove(id);
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
-  addDeliveries(channels, run);
 }
 
 function addDeliveries(channels: Command, run: Run): void {
@@ -127,7 +136,10 @@ function addDeliveries(channels: Command, run: Run): void {
     .action(
       run(async (call, channel: string, delivery: string) => {
         const { id } = await findChannel(call, channel);
-        const waiting = await call.client.channels.redeliver(id, { delivery_id: delivery });
+        const list = (query: { limit: number; cursor?: string }) =>
+          call.client.channels.deliveries(id, query);
+        const delivery_id = await findListed("delivery", delivery, { list, aboutOf: ({ title }) => title });
+        const waiting = await call.client.channels.redeliver(id, { delivery_id });
         call.show(waiting, () => toLines([`"${waiting.title}" waits to be delivered.`]));
       }),
     );
@@ -210,14 +222,18 @@ async function test(call: CommandCall, channel: string): Promise<ExitCode> {
 async function findChannel({ client }: CommandCall, wanted: string): Promise<Channel> {
   if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(wanted)) return client.channels.get(wanted);
   const found: Channel[] = [];
-  let cursor: string | null | undefined;
-  do {
-    const page = await client.channels.list({ limit: 500, ...(cursor && { cursor }) });
-    found.push(...page.items.filter(({ name }) => name === wanted));
-    cursor = page.next_cursor;
-  } while (cursor !== null);
+  const names: string[] = [];
+  for await (const channel of each(client.channels.list)) {
+    names.push(channel.name);
+    if (channel.name === wanted) found.push(channel);
+  }
   const [channel] = found;
-  if (!channel) throw new UsageError(`There is no channel ${JSON.stringify(wanted)}.`);
+  if (!channel && /^[0-9a-f][0-9a-f-]{7,}$/i.test(wanted)) {
+    const { list } = client.channels;
+    return client.channels.get(await findListed("channel", wanted, { list, aboutOf: ({ name }) => name }));
+  }
+  if (!channel)
+    throw new UsageError(`There is no channel ${JSON.stringify(wanted)}.${didYouMean(wanted, names)}`);
   if (found.length > 1)
     throw new UsageError(
       `${found.length} channels are called ${JSON.stringify(wanted)}: name one by its id.`,

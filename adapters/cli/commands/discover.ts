@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Run } from "../call.ts";
-import { toLines, toTable } from "../text.ts";
+import { idColumn, toLines, toTable } from "../text.ts";
 
 /** `fleetwright discover` */
 export function addDiscoverCommand(program: Command, run: Run): void {
@@ -16,22 +16,30 @@ export function addDiscoverCommand(program: Command, run: Run): void {
           timeout_ms,
           ...(target !== undefined && { target }),
         });
-        call.show(found, () => {
-          const sent = toLines([
-            `Sent to ${found.sent_to.join(", ") || "nobody: every network refused it"}.`,
-          ]);
-          if (found.responses.length === 0) return sent + toLines(["No agent answered."]);
-          return (
-            sent +
-            toTable(found.responses, [
-              ["NODE", ({ node_id }) => node_id],
-              ["HOST", ({ hostname }) => hostname],
-              ["ADDRESS", ({ address }) => address],
-              ["VERSION", ({ agent_version }) => agent_version],
-              ["STATUS", ({ approval_status }) => approval_status],
-            ])
-          );
-        });
+        call.show(
+          found,
+          (view) => {
+            const sent = toLines([
+              `Sent to ${found.sent_to.join(", ") || "nobody: every network refused it"}.`,
+            ]);
+            if (found.responses.length === 0) return sent + toLines(["No agent answered."]);
+            return (
+              sent +
+              toTable<(typeof found.responses)[number]>(
+                found.responses,
+                [
+                  ["NODE", ({ node_id }) => node_id, idColumn],
+                  ["HOST", ({ hostname }) => hostname],
+                  ["ADDRESS", ({ address }) => address],
+                  ["VERSION", ({ agent_version }) => agent_version],
+                  ["STATUS", ({ approval_status }) => approval_status],
+                ],
+                view,
+              )
+            );
+          },
+          found.responses,
+        );
       }),
     );
 }

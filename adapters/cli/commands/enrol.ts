@@ -1,10 +1,13 @@
 import type { Command } from "commander";
 import type { CreatedEnrolmentToken, EnrolmentToken } from "fleetwright";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
+import { findListed } from "../find-id.ts";
 import { duration, gatherTag, integer, limitOption, type TagOptions } from "../options.ts";
 import { pinnedKey } from "../orchestrator-keys.ts";
 import { readProfile, serverUrl } from "../profile.ts";
-import { quote, toFacts, toLine, toLines, type Column } from "../text.ts";
+import { idColumn, quote, timeColumn, toFacts, toLine, toLines, type Column } from "../text.ts";
 
 /** Where the printed commands put a token. */
 const tokenFile = "fleetwright-token";
@@ -18,11 +21,11 @@ interface TokenOptions {
 }
 
 const columns: readonly Column<EnrolmentToken>[] = [
-  ["ID", ({ id }) => id],
+  ["ID", ({ id }) => id, idColumn],
   ["NAME", ({ name }) => name],
   ["STATUS", ({ status }) => status.replace("_", " ")],
   ["USED", ({ used, uses }) => `${used} of ${uses}`],
-  ["EXPIRES", ({ expires_at }) => expires_at],
+  ["EXPIRES", ({ expires_at }) => expires_at, timeColumn],
   ["TAGS", tagsOf],
 ];
 
@@ -53,25 +56,34 @@ export function addEnrolCommands(program: Command, run: Run): void {
     .command("show <id>")
     .description("show how often a token was used, and whether it still counts")
     .action(
-      run(async (call, id: string) => {
-        const token = await call.client.enrolmentTokens.get(id);
+      run(async (call, typed: string) => {
+        const token = await call.client.enrolmentTokens.get(await findToken(call, typed));
         call.show(token, () => toFacts(factsOf(token)));
       }),
     );
   enrol
     .command("revoke <id>")
     .description("have a token approve nobody any more; the agents that it approved stay")
+    .option(...sureOption)
     .action(
-      run(async (call, id: string) => {
+      run(async (call, typed: string, options: SureOptions) => {
+        const id = await findToken(call, typed);
+        await makeSure(call, options, `Revoke the token ${id}`);
         await call.client.enrolmentTokens.revoke(id);
         call.show(null, () => toLines(["The token is revoked."]));
       }),
     );
 }
 
+function findToken({ client }: CommandCall, typed: string): Promise<string> {
+  const { list } = client.enrolmentTokens;
+  return findListed("token", typed, { list, aboutOf: ({ name, status }) => name ?? status });
+}
+
 async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenOptions): Promise<void> {
   // First: a token that nobody could be told how to use would be made in vain.
-  const agent = await agentCommand(call);
+  const url = serverUrl(call.context, call.options.url, readProfile(call.context));
+  const agent = await agentCommand(call, url);
   const made: CreatedEnrolmentToken = await call.client.enrolmentTokens.create({
     ...(name !== undefined && { name }),
     ...(uses !== undefined && { uses }),
@@ -88,15 +100,18 @@ async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenO
         "",
         `  (umask 077 && cat > ${tokenFile})`,
         `  ${agent} --token-file ${tokenFile}`,
+        "",
+        "Where nothing is installed yet and the server has agents to give, this in place of the last line installs one as a service:",
+        "",
+        `  curl -fsS ${quote(toLine(`${url}/install.sh`))} | sudo sh -s -- --token-file ${tokenFile}`,
       ]),
     ].join(""),
   );
 }
 
 /** What starts an agent that sends its token to this server alone. */
-async function agentCommand(call: CommandCall): Promise<string> {
+async function agentCommand(call: CommandCall, url: string): Promise<string> {
   const profile = readProfile(call.context);
-  const url = serverUrl(call.context, call.options.url, profile);
   const key = pinnedKey(profile, url) ?? (await call.client.status.get()).public_key;
   return `fleetwright agent --url ${quote(toLine(url))} --orchestrator-key ${key}`;
 }

@@ -59,7 +59,7 @@ async function showLatest(
   const told = { ...latest, values: Object.fromEntries(values) };
   call.show(
     told,
-    () => toLines([toLine(`${name}: ${latest.collected_at}`)]) + toTable(values, latestColumns),
+    (view) => toLines([toLine(`${name}: ${latest.collected_at}`)]) + toTable(values, latestColumns, view),
   );
 }
 

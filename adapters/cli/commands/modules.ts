@@ -1,12 +1,16 @@
 import type { Command } from "commander";
 import type { Module, ModuleCheck } from "fleetwright";
 import { ApiError } from "../../client/api-error.ts";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
+import { withSuggestion } from "../find-id.ts";
 import { integer, limitOption } from "../options.ts";
+import { toJson } from "../output.ts";
 import { readText } from "../read-text.ts";
 import { uploadRequiredFirst } from "../required-first.ts";
-import { toLine, toLines, toSafeText } from "../text.ts";
+import { timeColumn, toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** `fleetwright modules ...` */
@@ -26,7 +30,8 @@ export function addModulesCommands(program: Command, run: Run): void {
     .option("--revision <number>", "an older revision", integer(1, 1_000_000_000))
     .action(
       run(async (call, name: string, options: { revision?: number }) => {
-        const module = await call.client.modules.get(name, options);
+        const { list } = call.client.modules;
+        const module = await withSuggestion(name, () => call.client.modules.get(name, options), list);
         call.show(module, () => toSafeText(module.content));
       }),
     );
@@ -50,9 +55,12 @@ export function addModulesCommands(program: Command, run: Run): void {
   modules
     .command("remove <name>")
     .description("remove a module that no assignment uses")
+    .option(...sureOption)
     .action(
-      run(async (call, name: string) => {
-        await call.client.modules.remove(name);
+      run(async (call, name: string, options: SureOptions) => {
+        await makeSure(call, options, `Remove the module ${name}`);
+        const { list } = call.client.modules;
+        await withSuggestion(name, () => call.client.modules.remove(name), list);
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
@@ -84,7 +92,8 @@ function addOfflineCommands(modules: Command, run: Run): void {
     .action(
       run(async (call) => {
         const { moduleJsonSchema } = await import("fleetwright");
-        call.context.stdout(`${JSON.stringify(moduleJsonSchema(), null, 2)}\n`);
+        const schema = moduleJsonSchema();
+        call.show(schema, () => toJson(schema));
       }),
     );
 }
@@ -94,7 +103,7 @@ const columns: readonly Column<Module>[] = [
   ["REVISION", ({ revision }) => revision],
   ["RESOURCES", ({ resource_count }) => resource_count],
   ["USED BY", ({ used_by }) => used_by.join(" ")],
-  ["UPLOADED", ({ uploaded_at }) => uploaded_at],
+  ["UPLOADED", ({ uploaded_at }) => uploaded_at, timeColumn],
   ["BY", ({ uploaded_by }) => uploaded_by],
 ];
 

@@ -2,8 +2,9 @@ import { Option, type Command } from "commander";
 import type { Notification, NotificationPreferences } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
+import { findListed } from "../find-id.ts";
 import { limitOption } from "../options.ts";
-import { toFacts, toLines } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 interface ListOptions {
@@ -13,8 +14,8 @@ interface ListOptions {
 }
 
 const columns: readonly Column<Notification>[] = [
-  ["ID", ({ id }) => id],
-  ["TIME", ({ created_at }) => created_at],
+  ["ID", ({ id }) => id, idColumn],
+  ["TIME", ({ created_at }) => created_at, timeColumn],
   ["SEVERITY", ({ severity }) => severity],
   ["READ", ({ read_at, muted }) => (muted ? "muted" : read_at === null ? "no" : "yes")],
   ["TITLE", ({ title }) => title],
@@ -48,7 +49,11 @@ export function addNotificationsCommands(program: Command, run: Run): void {
     .description("mark notifications as read by you")
     .action(
       run(async (call, ids: string[]) => {
-        for (const id of ids) await call.client.notifications.read(id);
+        const { list } = call.client.notifications;
+        for (const typed of ids) {
+          const aboutOf = ({ title }: Notification): string => title;
+          await call.client.notifications.read(await findListed("notification", typed, { list, aboutOf }));
+        }
         call.show(null, () => toLines([`${ids.length} marked as read.`]));
       }),
     );
@@ -104,10 +109,13 @@ function severityOption(flags: string, text: string): Option {
 
 function showMuted(call: CommandCall, preferences: NotificationPreferences): void {
   const { muted_events, min_severity } = preferences;
-  call.show(preferences, () =>
-    toFacts([
-      ["Muted", muted_events.length > 0 ? muted_events.join(", ") : "nothing"],
-      ["Below", min_severity === "info" ? "nothing" : `all below ${min_severity}`],
-    ]),
+  call.show(
+    preferences,
+    () =>
+      toFacts([
+        ["Muted", muted_events.length > 0 ? muted_events.join(", ") : "nothing"],
+        ["Below", min_severity === "info" ? "nothing" : `all below ${min_severity}`],
+      ]),
+    muted_events.map((name) => ({ name })),
   );
 }

@@ -3,7 +3,9 @@ import type { OperationOutputList } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
+import { findOperation } from "../find-id.ts";
 import { limitOption } from "../options.ts";
+import { watchOperation } from "../run-one.ts";
 import { describeOperation, operationColumns } from "../show-results.ts";
 import { toLine, toLines, toSafeText } from "../text.ts";
 
@@ -35,16 +37,24 @@ export function addOperationsCommands(program: Command, run: Run): void {
     .command("show <operation>")
     .description("show an operation with every resource")
     .action(
-      run(async (call, operationId: string) => {
+      run(async (call, typed: string) => {
+        const operationId = await findOperation(call.client, typed);
         const operation = await call.client.operations.get(operationId);
-        call.show(operation, () => describeOperation(operation));
+        call.show(operation, () => call.paint.results(describeOperation(operation)));
       }),
+    );
+  operations
+    .command("watch <operation>")
+    .description("follow an operation to its end; the exit code is that of the end")
+    .action(
+      run(async (call, typed: string) => watchOperation(call, await findOperation(call.client, typed))),
     );
   operations
     .command("output <operation>")
     .description("show what scripts printed")
     .action(
-      run(async (call, operationId: string) => {
+      run(async (call, typed: string) => {
+        const operationId = await findOperation(call.client, typed);
         const { node_id } = await call.client.operations.get(operationId);
         const output = await call.client.operations.output(node_id, { operation_id: operationId });
         call.show(output, () => describeOutput(output));
@@ -54,7 +64,8 @@ export function addOperationsCommands(program: Command, run: Run): void {
     .command("cancel <operation>")
     .description("stop an operation: a running script is ended, any other change in progress is finished")
     .action(
-      run(async (call, operationId: string) => {
+      run(async (call, typed: string) => {
+        const operationId = await findOperation(call.client, typed);
         const operation = await call.client.operations.cancel(operationId);
         call.show(operation, () => toLines([`${operationId} is ${operation.status}.`]));
       }),

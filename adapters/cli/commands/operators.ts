@@ -1,10 +1,13 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import type { Operator, Page, Role } from "fleetwright";
+import type { Operator, Role } from "fleetwright";
+import { readPublicLine } from "../../client/ssh-key.ts";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
-import { UsageError } from "../failure.ts";
+import { ambiguous, didYouMean, each, notFound } from "../find-id.ts";
 import { limitOption } from "../options.ts";
-import { toFacts, toLines } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 const roles = Object.keys({ Viewer: true, Operator: true, Admin: true } satisfies Record<Role, true>);
@@ -21,11 +24,14 @@ export function addOperatorsCommands(program: Command, run: Run): void {
     );
   operators
     .command("add <username> <public-key>")
-    .description("let somebody sign in with a key")
+    .description(
+      "let somebody sign in with a key: hex, base64, or the line of an OpenSSH .pub file in quotes",
+    )
     .addOption(new Option("--role <role>", "what they may do").choices(roles).default("Operator"))
     .action(
       run(async (call, ...[username, publicKey, { role }]: [string, string, { role: Role }]) => {
-        const operator = await call.client.operators.add({ username, public_key: publicKey, role });
+        const public_key = readPublicLine(publicKey) ?? publicKey;
+        const operator = await call.client.operators.add({ username, public_key, role });
         call.show(operator, () => toLines([`${username} is ${operator.role} from now on.`]));
       }),
     );
@@ -54,24 +60,39 @@ export function addOperatorsCommands(program: Command, run: Run): void {
   operators
     .command("remove <operator>")
     .description("end somebody's access, by username or operator_id")
+    .option(...sureOption)
     .action(
-      run(async (call, text: string) => {
+      run(async (call, text: string, options: SureOptions) => {
         const operator = await findOperator(call, text);
+        await makeSure(call, options, `Remove the operator ${operator.username}`);
         await call.client.operators.remove(operator.operator_id);
         call.show(null, () => toLines([`${operator.username} is removed.`]));
       }),
     );
 }
 
+/** As of other ids. */
+const leastPrefix = 4;
+
 async function findOperator({ client }: CommandCall, text: string): Promise<Operator> {
   if (/^[0-9a-f]{32}$/.test(text)) return client.operators.get(text);
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page: Page<Operator> = await client.operators.list({ limit: 500, cursor });
-    const found = page.items.find(({ username }) => username === text);
-    if (found) return found;
-    cursor = page.next_cursor;
+  const names: string[] = [];
+  const alike: Operator[] = [];
+  for await (const operator of each(client.operators.list)) {
+    if (operator.username === text) return operator;
+    names.push(operator.username);
+    if (text.length >= leastPrefix && operator.operator_id.startsWith(text.toLowerCase()))
+      alike.push(operator);
   }
-  throw new UsageError(`There is no operator ${JSON.stringify(text)}.`);
+  const [only, second] = alike;
+  if (second)
+    throw ambiguous(
+      "operator",
+      text,
+      alike.map(({ operator_id, username }) => ({ id: operator_id, about: username })),
+    );
+  if (only) return only;
+  throw notFound(`There is no operator ${JSON.stringify(text)}.${didYouMean(text, names)}`);
 }
 
 function toTitle(name: string): string {
@@ -79,9 +100,9 @@ function toTitle(name: string): string {
 }
 
 const columns: readonly Column<Operator>[] = [
-  ["OPERATOR", ({ operator_id }) => operator_id],
+  ["OPERATOR", ({ operator_id }) => operator_id, idColumn],
   ["USERNAME", ({ username }) => username],
   ["ROLE", ({ role }) => role],
-  ["ADDED", ({ added_at }) => added_at],
-  ["LAST SEEN", ({ last_seen_at }) => last_seen_at],
+  ["ADDED", ({ added_at }) => added_at, timeColumn],
+  ["LAST SEEN", ({ last_seen_at }) => last_seen_at, timeColumn],
 ];

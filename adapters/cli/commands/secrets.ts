@@ -1,12 +1,15 @@
 import { Option, type Command } from "commander";
 import type { Secret } from "fleetwright";
 import { ApiError } from "../../client/api-error.ts";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { parseEnvFile, type EnvEntry } from "../env-file.ts";
 import { UsageError } from "../failure.ts";
+import { withSuggestion } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { toFacts, toLines } from "../text.ts";
+import { timeColumn, toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** How a secret is given. */
@@ -24,7 +27,7 @@ const columns: Column<Secret>[] = [
   ["NAME", ({ name }) => name],
   ["VALUE", ({ value_version }) => `version ${value_version}`],
   ["FOR", restrictionOf],
-  ["EXPIRES", ({ expires_at }) => expires_at ?? "-"],
+  ["EXPIRES", ({ expires_at }) => expires_at ?? "-", timeColumn],
   ["USED BY", ({ used_by }) => used_by.join(", ") || "-"],
 ];
 
@@ -44,7 +47,12 @@ export function addSecretsCommands(program: Command, run: Run): void {
   secrets
     .command("show <name>")
     .description("show what is known of a secret, without its value")
-    .action(run(async (call, name: string) => show(call, await call.client.secrets.get(name))));
+    .action(
+      run(async (call, name: string) => {
+        const { list } = call.client.secrets;
+        show(call, await withSuggestion(name, () => call.client.secrets.get(name), list));
+      }),
+    );
   addSet(secrets, run);
   secrets
     .command("import")
@@ -55,9 +63,12 @@ export function addSecretsCommands(program: Command, run: Run): void {
   secrets
     .command("remove <name>")
     .description("remove a secret that no module uses, with all its values")
+    .option(...sureOption)
     .action(
-      run(async (call, name: string) => {
-        await call.client.secrets.remove(name);
+      run(async (call, name: string, options: SureOptions) => {
+        await makeSure(call, options, `Remove the secret ${name} with all its values`);
+        const { list } = call.client.secrets;
+        await withSuggestion(name, () => call.client.secrets.remove(name), list);
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );

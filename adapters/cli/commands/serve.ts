@@ -33,6 +33,10 @@ function toOption(name: SettingName, row: SettingRow): Option {
 const placeholders: Partial<Record<SettingName, string>> = {
   host: "address",
   dataDir: "folder",
+  tls: "kind",
+  agentUrl: "url",
+  channelNetworks: "networks",
+  agentDir: "folder",
   adminPublicKeys: "keys",
   trustedProxies: "networks",
   allowedHosts: "names",

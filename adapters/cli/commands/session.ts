@@ -3,15 +3,18 @@ import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Status, Summary } from "fleetwright";
 import { isOrchestratorError } from "fleetwright/errors";
+import { ApiError } from "../../client/api-error.ts";
 import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { adminKeysFile } from "../admin-keys.ts";
 import type { CommandCall, Run } from "../call.ts";
+import type { TableView } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import { pinKey, readKey } from "../orchestrator-keys.ts";
-import { keyPath, makePrivateFolder, readProfile, serverUrl, writeProfile } from "../profile.ts";
+import { keyPath, makePrivateFolder, readProfile, serverUrl, useProfile, writeProfile } from "../profile.ts";
 import { describeSummary } from "../show-summary.ts";
-import { quote, toFacts, toLines, toTable } from "../text.ts";
+import { openSigner, toKeyName } from "../sign-in-key.ts";
+import { quote, toFacts, toLine, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** `fleetwright init|login|logout|whoami|status` */
@@ -27,10 +30,26 @@ export function addSessionCommands(program: Command, run: Run): void {
     .description("sign in")
     .option(
       "--key <file>",
-      "private key, PEM; default that of the last login, or else the one that init made",
+      "private key, PEM or OpenSSH; ssh-agent, or a public key whose private half it holds; default that of the last login, or else the one that init made",
     )
     .option("--orchestrator-key <hex>", "the key that the server must have; takes the place of a pinned one")
     .action(run(login));
+  program
+    .command("use <profile>")
+    .description("use another profile from now on: its server, key and session; login fills a new one")
+    .action(
+      run(async (call, name: string) => {
+        const environment = { ...call.context.environment, FLEETWRIGHT_PROFILE: name };
+        const profile = readProfile({ ...call.context, environment });
+        useProfile(call.context, name);
+        const next = profile ? `at ${profile.url}` : "empty: sign in with `fleetwright login --url URL`";
+        const text = toLine(`${name} is used from now on, ${next}.`);
+        call.show({ profile: name, url: profile?.url ?? null }, () => toLines([text]), { name });
+        const other = call.context.environment["FLEETWRIGHT_URL"];
+        if (other !== undefined && other !== profile?.url)
+          call.context.stderr(toLines([toLine(`FLEETWRIGHT_URL is set: commands still go to ${other}.`)]));
+      }),
+    );
   program.command("logout").description("end the session").action(run(logout));
   program.command("whoami").description("tell who is signed in").action(run(whoami));
   program
@@ -92,14 +111,21 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
   }
-  const key = resolve(options.key ?? before?.key ?? keyPath(context));
+  const key = await toKeyName(context, options.key ?? before?.key ?? keyPath(context));
   const pin = pinKey(context, { url, profile: before }, readKey(options.orchestratorKey));
-  const session = await createClient({ url, signer: readSigner(key), ...pin.options }).signIn();
+  const signer = openSigner(context, key);
+  const session = await createClient({ url, signer, ...pin.options })
+    .signIn()
+    .catch((error: unknown) => {
+      // Whoever is asked to add it needs it.
+      if (error instanceof ApiError && error.code === "SIGNATURE_INVALID")
+        call.tellNotice(`The public key of ${key} is ${signer.publicKey}.`);
+      throw error;
+    });
   writeProfile(context, pin.keep({ ...before, url, key, token: session.token }));
   const { operator, expires_at } = session;
-  call.show({ operator, expires_at }, () =>
-    toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
-  );
+  const text = `Signed in to ${url} as ${operator.username}, ${operator.role}.`;
+  call.show({ operator, expires_at }, () => toLines([text]), { name: operator.username });
 }
 
 async function logout(call: CommandCall): Promise<void> {
@@ -115,15 +141,19 @@ async function logout(call: CommandCall): Promise<void> {
 async function whoami(call: CommandCall): Promise<void> {
   const session = await call.client.auth.session();
   const { username, role } = session.operator;
-  call.show(session, () => toLines([`${username}, ${role}, at ${call.client.url}`]));
+  const text = `${username}, ${role}, at ${call.client.url}`;
+  call.show(session, () => toLines([text]), { name: username });
 }
 
 async function showStatus(call: CommandCall): Promise<void> {
   const { client } = call;
   const status = await client.status.get();
   const summary = status.checks ? await findSummary(client) : null;
-  call.show({ ...status, ...(summary && { summary }) }, () =>
-    [describeStatus(client.url, status), ...(summary ? ["\n", describeSummary(summary)] : [])].join(""),
+  call.show({ ...status, ...(summary && { summary }) }, (view) =>
+    [
+      describeStatus({ url: client.url, status, view }),
+      ...(summary ? ["\n", describeSummary(summary)] : []),
+    ].join(""),
   );
 }
 
@@ -137,7 +167,16 @@ async function findSummary(client: CommandCall["client"]): Promise<Summary | nul
   }
 }
 
-function describeStatus(url: string, { status, version, public_key, checks = [] }: Status): string {
+function describeStatus({
+  url,
+  status: told,
+  view,
+}: {
+  url: string;
+  status: Status;
+  view: TableView;
+}): string {
+  const { status, version, public_key, checks = [] } = told;
   const facts = toFacts([
     ["url", url],
     ["status", status],
@@ -150,5 +189,5 @@ function describeStatus(url: string, { status, version, public_key, checks = [] 
     ["STATUS", (check) => check.status],
     ["DETAIL", (check) => check.detail],
   ];
-  return facts + toTable(checks, columns);
+  return facts + toTable(checks, columns, view);
 }

@@ -13,6 +13,7 @@ import { runOne } from "../run-one.ts";
 import type { RunOptions } from "../run-one.ts";
 import { describeCounts, describeDrift } from "../show-results.ts";
 import { describeState } from "../show-state.ts";
+import { idColumn, timeColumn } from "../text.ts";
 import type { Column } from "../text.ts";
 import { awaitDrift, firstWaitSeconds } from "../wait.ts";
 
@@ -25,8 +26,8 @@ interface DriftOptions {
 }
 
 const driftColumns: readonly Column<DriftRecord>[] = [
-  ["CHECK", ({ drift_id }) => drift_id],
-  ["TIME", ({ checked_at }) => checked_at],
+  ["CHECK", ({ drift_id }) => drift_id, idColumn],
+  ["TIME", ({ checked_at }) => checked_at, timeColumn],
   ["STATUS", ({ status }) => status],
   ["FOUND", ({ counts }) => describeCounts(counts)],
 ];

@@ -17,12 +17,16 @@ export function addTagsCommands(program: Command, run: Run): void {
         const rows = list.items.flatMap(({ key, values }) =>
           values.map(({ value, agents }) => ({ key, value, agents })),
         );
-        call.show(list, () =>
-          toTable(rows, [
-            ["TAG", ({ key }) => key],
-            ["VALUE", ({ value }) => value],
-            ["AGENTS", ({ agents }) => agents],
-          ]),
+        call.show(list, (view) =>
+          toTable<(typeof rows)[number]>(
+            rows,
+            [
+              ["TAG", ({ key }) => key],
+              ["VALUE", ({ value }) => value],
+              ["AGENTS", ({ agents }) => agents],
+            ],
+            view,
+          ),
         );
       }),
     );
@@ -36,8 +40,10 @@ export function addTagsCommands(program: Command, run: Run): void {
         let all = {};
         for (const [key, value] of Object.entries(pairs))
           all = (await call.client.tags.set(node_id, { key, value })).tags;
-        call.show({ tags: all }, () =>
-          toLines(Object.entries(all).map(([key, value]) => toLine(`${key}=${String(value)}`))),
+        call.show(
+          { tags: all },
+          () => toLines(Object.entries(all).map(([key, value]) => toLine(`${key}=${String(value)}`))),
+          Object.keys(all).map((key) => ({ key })),
         );
       }),
     );

@@ -3,8 +3,9 @@ import type { Terminal } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
+import { findTerminal } from "../find-id.ts";
 import { limitOption } from "../options.ts";
-import { toFacts, toLines } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines, wideColumn } from "../text.ts";
 import type { Column } from "../text.ts";
 import type { OpenOptions, ReplayOptions } from "../work/terminal.ts";
 
@@ -42,7 +43,8 @@ export function addTerminalCommands(program: Command, run: Run): void {
     .command("show <session>")
     .description("show how a terminal stands, or ended")
     .action(
-      run(async (call, sessionId: string) => {
+      run(async (call, typed: string) => {
+        const sessionId = await findTerminal(call.client, typed);
         const found = await call.client.terminals.get(sessionId);
         call.show(found, () => describe(found));
       }),
@@ -54,15 +56,17 @@ export function addTerminalCommands(program: Command, run: Run): void {
     .option("--search <text>", "only the lines of the text in which this stands")
     .option("--speed <factor>", "so many times as fast; default 1", Number)
     .action(
-      run(async (call, sessionId: string, options: ReplayOptions) =>
-        (await import("../work/terminal.ts")).replayTerminal(call, sessionId, options),
-      ),
+      run(async (call, typed: string, options: ReplayOptions) => {
+        const sessionId = await findTerminal(call.client, typed);
+        return (await import("../work/terminal.ts")).replayTerminal(call, sessionId, options);
+      }),
     );
   terminal
     .command("close <session>")
     .description("end a terminal and all that it started")
     .action(
-      run(async (call, sessionId: string) => {
+      run(async (call, typed: string) => {
+        const sessionId = await findTerminal(call.client, typed);
         await call.client.terminals.close(sessionId);
         call.show(null, () => toLines([`${sessionId} is closed.`]));
       }),
@@ -70,13 +74,13 @@ export function addTerminalCommands(program: Command, run: Run): void {
 }
 
 const columns: readonly Column<Terminal>[] = [
-  ["SESSION", ({ session_id }) => session_id],
+  ["SESSION", ({ session_id }) => session_id, idColumn],
   ["AGENT", ({ agent_name }) => agent_name],
   ["OPERATOR", ({ username }) => username],
   ["STATUS", ({ status }) => status],
-  ["OPENED", ({ opened_at }) => opened_at],
+  ["OPENED", ({ opened_at }) => opened_at, timeColumn],
   ["ENDED", ({ close_reason }) => close_reason],
-  ["RECORDING", ({ recording }) => recording],
+  ["RECORDING", ({ recording }) => recording, wideColumn],
   ["WHY", ({ reason }) => reason],
 ];
 

@@ -1,10 +1,13 @@
 import { Option, type Command } from "commander";
 import type { Alarm, Threshold } from "fleetwright";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
+import { findListed } from "../find-id.ts";
 import { decimal, integer, limitOption } from "../options.ts";
-import { toFacts, toLines, type Column } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines, type Column } from "../text.ts";
 
 type Severity = Threshold["severity"];
 
@@ -26,7 +29,7 @@ interface Given {
 }
 
 const columns: readonly Column<Threshold>[] = [
-  ["ID", ({ id }) => id],
+  ["ID", ({ id }) => id, idColumn],
   ["NAME", ({ name }) => name],
   ["LIMIT", limitOf],
   ["FOR", ({ for_seconds }) => `${for_seconds} s`],
@@ -35,7 +38,7 @@ const columns: readonly Column<Threshold>[] = [
 ];
 
 const alarmColumns: readonly Column<Alarm>[] = [
-  ["SINCE", ({ since }) => since],
+  ["SINCE", ({ since }) => since, timeColumn],
   ["SEVERITY", ({ severity }) => severity],
   ["AGENT", ({ agent_name }) => agent_name],
   ["THRESHOLD", ({ threshold }) => threshold],
@@ -61,12 +64,20 @@ export function addThresholdsCommands(program: Command, run: Run): void {
   thresholds
     .command("show <threshold>")
     .description("show a threshold")
-    .action(run(async (call, id: string) => show(call, await call.client.thresholds.get(id))));
+    .action(
+      run(async (call, typed: string) =>
+        show(call, await call.client.thresholds.get(await findThreshold(call, typed))),
+      ),
+    );
   thresholds
     .command("remove <threshold>")
     .description("remove a threshold; its alarms end")
+    .option(...sureOption)
     .action(
-      run(async (call, id: string) => {
+      run(async (call, typed: string, options: SureOptions) => {
+        const id = await findThreshold(call, typed);
+        const { name } = await call.client.thresholds.get(id);
+        await makeSure(call, options, `Remove the threshold ${name}`);
         await call.client.thresholds.remove(id);
         call.show(null, () => toLines(["The threshold is removed."]));
       }),
@@ -74,6 +85,11 @@ export function addThresholdsCommands(program: Command, run: Run): void {
   addCreate(thresholds, run);
   addUpdate(thresholds, run);
   addAlarms(program, run);
+}
+
+function findThreshold({ client }: CommandCall, typed: string): Promise<string> {
+  const { list } = client.thresholds;
+  return findListed("threshold", typed, { list, aboutOf: ({ name }) => name });
 }
 
 function addCreate(thresholds: Command, run: Run): void {
@@ -107,10 +123,10 @@ function addUpdate(thresholds: Command, run: Run): void {
       .addOption(new Option("--enable", "watch again").conflicts("disable"))
       .option("--disable", "watch nothing, and end its alarms"),
   ).action(
-    run(async (call, id: string, given: Given) =>
+    run(async (call, typed: string, given: Given) =>
       show(
         call,
-        await call.client.thresholds.update(id, {
+        await call.client.thresholds.update(await findThreshold(call, typed), {
           ...toInput(given),
           ...(given.name !== undefined && { name: given.name }),
           ...(given.metric !== undefined && { metric: given.metric }),

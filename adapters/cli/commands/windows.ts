@@ -1,9 +1,12 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { MaintenanceWindow } from "fleetwright";
+import { makeSure, sureOption } from "../ask.ts";
+import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
+import { findListed } from "../find-id.ts";
 import { duration, integer, limitOption } from "../options.ts";
-import { toFacts, toLines, type Column } from "../text.ts";
+import { idColumn, toFacts, toLines, type Column } from "../text.ts";
 
 /** How a window is given. */
 interface Given {
@@ -21,7 +24,7 @@ interface Given {
 }
 
 const columns: readonly Column<MaintenanceWindow>[] = [
-  ["ID", ({ id }) => id],
+  ["ID", ({ id }) => id, idColumn],
   ["STATUS", ({ status }) => status],
   ["MODE", ({ mode }) => mode],
   ["AGENTS", ({ selector }) => selector ?? "the whole fleet"],
@@ -47,7 +50,11 @@ export function addWindowsCommands(program: Command, run: Run): void {
   windows
     .command("show <window>")
     .description("show a maintenance window, with when it goes on next")
-    .action(run(async (call, id: string) => show(call, await call.client.maintenanceWindows.get(id))));
+    .action(
+      run(async (call, typed: string) =>
+        show(call, await call.client.maintenanceWindows.get(await findWindow(call, typed))),
+      ),
+    );
   withTimes(windows.command("create").description("set a maintenance window"))
     .requiredOption("--reason <text>", "why")
     .addOption(modeOption().makeOptionMandatory())
@@ -62,15 +69,20 @@ export function addWindowsCommands(program: Command, run: Run): void {
     .command("end <window>")
     .description("end what goes on now; a window that recurs comes again")
     .action(
-      run(async (call, id: string) =>
-        show(call, await call.client.maintenanceWindows.update(id, { end_occurrence: true })),
-      ),
+      run(async (call, typed: string) => {
+        const id = await findWindow(call, typed);
+        show(call, await call.client.maintenanceWindows.update(id, { end_occurrence: true }));
+      }),
     );
   windows
     .command("remove <window>")
     .description("remove a window; what it held goes on")
+    .option(...sureOption)
     .action(
-      run(async (call, id: string) => {
+      run(async (call, typed: string, options: SureOptions) => {
+        const id = await findWindow(call, typed);
+        const { reason } = await call.client.maintenanceWindows.get(id);
+        await makeSure(call, options, `Remove the window ${id} (${reason})`);
         await call.client.maintenanceWindows.remove(id);
         call.show(null, () => toLines(["The window is removed."]));
       }),
@@ -99,6 +111,11 @@ function withTimes(command: Command): Command {
     .option("--time-zone <zone>", "zone of --cron, e.g. Europe/Berlin; default UTC");
 }
 
+function findWindow({ client }: CommandCall, typed: string): Promise<string> {
+  const { list } = client.maintenanceWindows;
+  return findListed("window", typed, { list, aboutOf: ({ reason }) => reason });
+}
+
 async function create(call: CommandCall, given: Given): Promise<void> {
   const { reason, mode, selector, from } = given;
   const schedule = scheduleOf(given);
@@ -115,7 +132,8 @@ async function create(call: CommandCall, given: Given): Promise<void> {
   show(call, window);
 }
 
-async function update(call: CommandCall, id: string, given: Given): Promise<void> {
+async function update(call: CommandCall, typed: string, given: Given): Promise<void> {
+  const id = await findWindow(call, typed);
   const { reason, mode, selector, wholeFleet, from, endless } = given;
   const schedule = scheduleOf(given);
   const ends_at = endless ? null : endOf(given, from);

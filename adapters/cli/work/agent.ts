@@ -1,31 +1,34 @@
+import { X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type AgentOptions as ProgramOptions, type AgentProgram, createAgent } from "fleetwright/agent";
+import { isOrchestratorError, OrchestratorError, type ErrorCode } from "fleetwright/errors";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
-import type { LogLevel } from "../log-level.ts";
 import { homeFolder } from "../profile.ts";
 import { toFacts } from "../text.ts";
-import { findToken, type TokenOptions } from "./agent-token.ts";
+import { readAgentConfig, type AgentConfig, type ReadConfig } from "./agent-config.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { toPlace } from "./agent-place.ts";
+import { findToken } from "./agent-token.ts";
 import { createLogger } from "./logger.ts";
+import { codeOf } from "./new-file.ts";
 
-/** Options of `fleetwright agent`. */
-export interface AgentOptions extends TokenOptions {
-  discover?: boolean | string;
-  orchestratorKey?: string;
-  stateDir?: string;
-  root?: string;
-  commands?: boolean;
-  terminals?: boolean;
-  terminalUser?: string;
-  terminalShell?: string;
-  logLevel?: LogLevel;
+/** What the agent uses of a run of a command. */
+interface AgentCall extends Pick<CommandCall, "context" | "options"> {
+  show(value: unknown, text: () => string): void;
 }
 
-/** Runs the agent of this machine until it is told to stop. */
-export async function runAgent(call: CommandCall, options: AgentOptions): Promise<void> {
+/**
+ * Runs the agent of this machine until it is told to stop.
+ *
+ * @param given - What was given with the command; it comes before the file that `config` names.
+ */
+export async function runAgent(call: AgentCall, given: AgentOptions): Promise<void> {
   const { context } = call;
-  const place = toPlace(call.options.url ?? context.environment["FLEETWRIGHT_URL"], options.discover);
+  const { options, places } = await withConfig(call, given);
+  const place = toPlace(options, context.environment["FLEETWRIGHT_URL"]);
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
   const logger = createLogger(context, options.logLevel ?? "info");
   const { token, warning } = await findToken(context, options);
@@ -39,8 +42,11 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
     terminals: terminalsOf(options),
     ...(options.root !== undefined && { root: resolve(options.root) }),
     ...(options.orchestratorKey !== undefined && { orchestratorKey: options.orchestratorKey }),
+    ...(options.caFile !== undefined && { tls: { ca: readAuthority(options.caFile, places.get("caFile")) } }),
   });
-  await agent.start();
+  await agent.start().catch((error: unknown) => {
+    throw withPlace(error, places);
+  });
   try {
     // Heard from before the first line: whoever reads it may stop the agent at once.
     const stopped = context.untilStopped();
@@ -60,6 +66,60 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   }
 }
 
+/** Read as it is now: an agent that is to trust another authority is started again. */
+function readAuthority(path: string, place = "--ca-file"): string {
+  try {
+    const text = readFileSync(path, "utf8");
+    // TLS would take what is no certificate, and trust nobody.
+    void new X509Certificate(text).subject;
+    return text;
+  } catch (error) {
+    throw new UsageError(`${place} ${path} is no certificate that can be read (${codeOf(error)}).`);
+  }
+}
+
+/** Which option may be wrong where the agent does not start. */
+const startFaults: Partial<Record<ErrorCode, keyof AgentConfig>> = {
+  KEY_REFUSED: "orchestratorKey",
+  ORCHESTRATOR_KEY_CHANGED: "orchestratorKey",
+  CONFIGURATION_INVALID: "root",
+};
+
+/** Tells in which file and line an option stands that was refused at the start. */
+function withPlace(error: unknown, places: ReadConfig["places"]): unknown {
+  if (!isOrchestratorError(error)) return error;
+  const name = startFaults[error.code];
+  const place = name && places.get(name);
+  if (place === undefined) return error;
+  const { code, message, details } = error;
+  return new OrchestratorError(code, { message: `${place}: ${message}`, details, cause: error });
+}
+
+/** Adds what the file says. A way to the server that was given replaces that of the file, and a token its file. */
+async function withConfig(
+  { context, options: { url } }: AgentCall,
+  given: AgentOptions,
+): Promise<{ options: AgentOptions & { url?: string }; places: ReadConfig["places"] }> {
+  const none: ReadConfig = { options: {}, places: new Map() };
+  const read = given.config === undefined ? none : await readAgentConfig(context, given.config);
+  const file = { ...read.options };
+  if (url !== undefined || given.discover !== undefined) {
+    delete file.url;
+    delete file.discover;
+  }
+  if (given.token !== undefined) delete file.tokenFile;
+  const { commands = true, terminals = true, ...others } = given;
+  const places = new Map([...read.places].filter(([name]) => !(name in others)));
+  const options = {
+    ...file,
+    ...others,
+    commands: commands && file.commands !== false,
+    terminals: terminals && file.terminals !== false,
+    ...(url !== undefined && { url }),
+  };
+  return { options, places };
+}
+
 function terminalsOf({
   terminals,
   terminalUser: user,
@@ -77,28 +137,4 @@ export async function stopAgent(agent: AgentProgram, context: CommandContext): P
   });
   await agent.stop().finally(() => done.abort());
   await hurried;
-}
-
-/** Where the orchestrator is, or that it is to announce itself. */
-function toPlace(
-  url: string | undefined,
-  discover: boolean | string | undefined,
-): Pick<ProgramOptions, "url" | "discover"> {
-  if (discover === undefined || discover === false) return { url: toAgentUrl(url) };
-  if (url !== undefined) throw new UsageError("--url and --discover are two ways to the same end: give one.");
-  if (discover === true) return { discover };
-  const port = /^\d{1,5}$/.test(discover) ? Number(discover) : 0;
-  if (port < 1 || port > 65_535) throw new UsageError("--discover takes a UDP port, 1 to 65535.");
-  return { discover: { port } };
-}
-
-/** The address of the server will do: the protocol and the path of agents are added. */
-function toAgentUrl(text: string | undefined): string {
-  if (text === undefined) throw new UsageError("--url or --discover is missing: where is the orchestrator?");
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^(ws|http)s?:$/.test(url.protocol)) {
-    throw new UsageError(`${JSON.stringify(text)} is no ws, wss, http or https address.`);
-  }
-  const path = url.pathname === "/" ? "/agent/v1" : url.pathname;
-  return `${url.protocol.replace("http", "ws")}//${url.host}${path}`;
 }

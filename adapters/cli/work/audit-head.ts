@@ -18,15 +18,22 @@ export interface VerifyOptions {
 }
 
 /** Writes the head, signed, as a line of JSON: to standard output, or into a new file. */
-export async function keepHead(call: CommandCall, { output }: { output?: string }): Promise<void> {
+export async function keepHead(call: CommandCall, { file }: { file?: string }): Promise<void> {
+  if (file === undefined) refuseNames(call);
   const head = await call.client.audit.head();
   const line = toLines([JSON.stringify(head)]);
-  if (output === undefined) return call.context.stdout(line);
-  const path = resolve(output);
+  if (file === undefined) return call.show(head, () => line);
+  const path = resolve(file);
   await makeFile(path, (target) => target.appendFile(line));
   call.show({ path, ...head }, () =>
     toLines([`${path} has the head: event ${head.sequence}, ${head.hash}.`]),
   );
+}
+
+/** Only a file that it is written into has a name. */
+function refuseNames({ format }: CommandCall): void {
+  if (format === "name")
+    throw new UsageError("A head has no name that other commands take: use another --output, or --file.");
 }
 
 /** Recomputes the chain, and looks for a head in it that was kept in a file. */

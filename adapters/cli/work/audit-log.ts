@@ -61,22 +61,23 @@ export async function keepFor(
 /** Options of `fleetwright audit export`. */
 export interface ExportOptions {
   before?: string;
-  output?: string;
+  file?: string;
   after?: string;
 }
 
 /** Writes events into a new file, or to standard output; where an earlier export is given, those behind it. */
-export async function exportOldest(
-  call: CommandCall,
-  { before, output, after }: ExportOptions,
-): Promise<void> {
+export async function exportOldest(call: CommandCall, { before, file, after }: ExportOptions): Promise<void> {
+  if (file === undefined && (call.format === "yaml" || call.format === "name"))
+    throw new UsageError(
+      "An export is lines of JSON, which can be verified: leave --output out, or give --file.",
+    );
   const all = await (before === undefined ? lookAtAll(call) : look(call, before));
   const oldest = after === undefined ? all : goOn(all, await endOf(after));
-  if (output === undefined) {
+  if (file === undefined) {
     await write(call, oldest, (text) => Promise.resolve(call.context.stdout(text)));
     return;
   }
-  const path = resolve(output);
+  const path = resolve(file);
   await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
   call.show({ path, events: oldest.events, head_hash: oldest.through_hash }, () =>
     toLines([`${path} has ${countOf(oldest.events)}, head ${oldest.through_hash}.`]),

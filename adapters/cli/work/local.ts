@@ -149,7 +149,7 @@ async function follow(call: CommandCall, machine: LocalMachine, operation_id: st
   const interrupting = call.context.untilStopped(done.signal).then(() => machine.interrupt(call.context));
   try {
     for await (const { item } of operations.watch(systemCaller, { operation_id })) {
-      if (isLive) call.context.stdout(progress.tell(item));
+      if (isLive) call.context.stdout(call.paint.results(progress.tell(item)));
     }
   } finally {
     done.abort();

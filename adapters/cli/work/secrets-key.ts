@@ -1,10 +1,11 @@
 /** Where the server's key for secrets comes from: a file of the data folder, a text, or a program that asks a vault. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { SecretsKeySource } from "fleetwright";
 import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
+import { replacePrivateFile } from "../private-file.ts";
 
 /** File in the data folder with a key a line, 64 hex digits, the newest first. Made at the first start, mode 0600. */
 export const secretsKeyFile = "secrets.key";
@@ -63,24 +64,8 @@ class KeyFile implements SecretsKeySource {
   }
 
   #write(keys: readonly Uint8Array[]): void {
-    const aside = `${this.#path}.part`;
     const text = keys.map((key) => `${Buffer.from(key).toString("hex")}\n`).join("");
-    rmSync(aside, { force: true });
-    writeDurably(aside, text);
-    renameSync(aside, this.#path);
-    const folder = openSync(dirname(this.#path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, "wx", 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    replacePrivateFile(this.#path, text);
   }
 }
 

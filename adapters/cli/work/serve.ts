@@ -1,26 +1,35 @@
+import { fileURLToPath } from "node:url";
 import { FileStorage, systemClock, toHex } from "fleetwright";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
 import { readAdminKeys } from "../admin-keys.ts";
 import type { CommandCall } from "../call.ts";
 import { readSettings, unknownVariables } from "../settings.ts";
-import type { ServerFlags } from "../settings.ts";
+import type { ServerFlags, ServerSettings } from "../settings.ts";
 import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { createLogger } from "./logger.ts";
 import { secretsKeyOf } from "./secrets-key.ts";
+import { type CertificateSource, GivenCertificate } from "./tls/certificate-source.ts";
+import { OwnCertificate } from "./tls/own-certificate.ts";
+import { CertificateRenewal } from "./tls/renewal.ts";
+
+/** What `npm run build:agent` made beside this very build. */
+const builtAgent = fileURLToPath(new URL("../../../agent", import.meta.url));
 
 /** Runs the server until it is told to stop. */
 export async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
   const { context } = call;
   const settings = readSettings(context, flags);
-  const { host, port, dataDir, tls, allowInsecure, trustedProxies, allowedHosts } = settings;
+  const { host, port, dataDir, allowInsecure, trustedProxies, allowedHosts } = settings;
   const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, proxyProtocol } = settings;
-  const { metricsPort, metricsToken } = settings;
+  const { metricsPort, metricsToken, agentDir } = settings;
   const logger = createLogger(context, settings.logLevel);
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
   const { adminPublicKeys = [], ...options } = settings.orchestrator;
+  const source = certificateSourceOf(settings);
+  const shown = await source?.read();
   const server = await startServer({
     ...options,
     storage: new FileStorage({
@@ -39,40 +48,55 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     drainSeconds,
     metricsPort,
     ...(metricsToken !== null && { metricsToken }),
+    agentDir: agentDir ?? builtAgent,
     logger,
-    listen: { host, port, allowInsecure, ...(tls && { tls }) },
+    listen: { host, port, allowInsecure, ...(shown && { tls: shown }) },
   });
+  const renewal =
+    source && shown && new CertificateRenewal({ server, source, shown, clock: systemClock, logger });
   try {
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);
     // Heard from before the first line: whoever reads it may stop the server at once.
     const stopped = context.untilStopped();
-    announce(call, server, { dataDir, adminKey });
+    announce(call, server, { dataDir, adminKey, authority: source?.authorityFile ?? null });
     await stopped;
   } finally {
+    renewal?.stop();
     await server.close();
   }
+}
+
+function certificateSourceOf({ tls, dataDir, host, allowedHosts }: ServerSettings): CertificateSource | null {
+  if (tls === null) return null;
+  if (tls.kind === "given") return new GivenCertificate(tls);
+  return new OwnCertificate({ dataDir, host, names: allowedHosts ?? [], now: systemClock.now });
 }
 
 interface Folders {
   dataDir: string;
   adminKey: string | null;
+  /** File with the authority that clients have to trust; null where that is nobody of ours. */
+  authority: string | null;
 }
 
-/** Five lines, and one JSON object with --json. */
+/** Some lines, and one JSON object with --json. */
 function announce(
   call: CommandCall,
   { url, orchestrator }: RunningServer,
-  { dataDir, adminKey }: Folders,
+  { dataDir, adminKey, authority }: Folders,
 ): void {
   const publicKey = toHex(orchestrator.publicKey);
+  const trust = authority === null ? "" : `NODE_EXTRA_CA_CERTS=${quote(authority)} `;
   // Installed or in the checkout; where it is neither, nobody else's package of that name is fetched.
-  const login = `npx --no-install fleetwright login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
-  call.show({ url, data_dir: dataDir, public_key: publicKey, admin_key: adminKey, next: login }, () =>
+  const login = `${trust}npx --no-install fleetwright login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
+  const told = { url, data_dir: dataDir, public_key: publicKey, admin_key: adminKey };
+  call.show({ ...told, ...(authority !== null && { ca_file: authority }), next: login }, () =>
     toFacts([
       ["URL", url],
       ["Data folder", dataDir],
       ["Orchestrator key", publicKey],
       ["Admin key", adminKey ?? "with the Admins"],
+      ...(authority === null ? [] : [["Authority", authority] as [string, string]]),
       ["Next", login],
     ]),
   );

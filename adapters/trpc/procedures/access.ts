@@ -121,7 +121,7 @@ export const operatorProcedures = t.router({
         tag,
         summary: "Change an operator's role",
         description:
-          "Ends the operator's sessions, so that the new role holds at once. The last Admin stays one.",
+          "Ends the operator's sessions, so that the new role holds at once; where the role stays, so do they. The last Admin stays one.",
         problems: ["LAST_ADMIN"],
         rest: { conditional: true, version: versionOf },
       }),

@@ -60,6 +60,64 @@ export const agentProcedures = t.router({
     .mutation(async ({ ctx, input }) =>
       ctx.orchestrator.agents.remove(await ctx.caller(), input, ctx.change()),
     ),
+  setStatuses: procedure
+    .meta(
+      route("agents.setStatuses", "POST /agent-statuses", {
+        tag,
+        summary: "Approve or reject many agents",
+        description:
+          "Up to 1000 agents, by id or by selector, each decided about by itself: one that fails keeps none of the others, and the answer says what happened to each. Whom somebody else has decided about is left out. A selector approves only agents that wait, rejects none that are rejected, and is refused where it matches none of them.",
+        problems: ["SELECTOR_INVALID", "CURSOR_INVALID", "NO_MATCH"],
+      }),
+    )
+    .input(schemas.setStatusesInput)
+    .output(schemas.agentOutcomesSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.setStatuses(await ctx.caller(), input)),
+  rename: procedure
+    .meta(
+      route("agents.rename", "PUT /agents/{node_id}/name", {
+        tag,
+        summary: "Rename an agent",
+        description:
+          "An agent that has a name gets another one. Selectors go by it at once; a name that another agent has is refused, and that agent is told.",
+        problems: ["INVALID_TRANSITION", "ALREADY_EXISTS"],
+        rest: { conditional: true, version: versionOf },
+      }),
+    )
+    .input(schemas.renameAgentInput)
+    .output(schemas.agentSchema)
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.agents.rename(await ctx.caller(), input, ctx.change()),
+    ),
+  setNames: procedure
+    .meta(
+      route("agents.setNames", "POST /agent-names", {
+        tag,
+        summary: "Rename many agents",
+        description:
+          "Up to 1000 agents get the names that are given, or, by id or by selector, names made of their hostnames or of an attribute. The answer says what happened to each; of a name that is taken it tells both agents.",
+        problems: ["SELECTOR_INVALID", "CURSOR_INVALID", "NO_MATCH"],
+      }),
+    )
+    .input(schemas.setNamesInput)
+    .output(schemas.agentOutcomesSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.setNames(await ctx.caller(), input)),
+  replace: procedure
+    .meta(
+      route("agents.replace", "POST /agents/{node_id}/replace", {
+        tag,
+        summary: "Have an agent take the place of another",
+        description:
+          "For a machine that was installed anew, and so has another key: the agent `by` gets the name and the tags of this one and the modules that calls named for it, and is approved; this one is rejected for good, all in one step. History, and what names a `node_id`, stay with it.",
+        problems: ["INVALID_TRANSITION"],
+        rest: { conditional: true },
+      }),
+    )
+    .input(schemas.replaceAgentInput)
+    .output(schemas.agentSchema)
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.agents.replace(await ctx.caller(), input, ctx.change()),
+    ),
   rejectPending: procedure
     .meta(
       route("agents.rejectPending", "POST /pending-agents/reject", {
@@ -152,4 +210,17 @@ export const tagProcedures = t.router({
     .mutation(async ({ ctx, input }) =>
       ctx.orchestrator.agents.tags.remove(await ctx.caller(), input, ctx.change()),
     ),
+  change: procedure
+    .meta(
+      route("tags.change", "POST /agent-tags", {
+        tag,
+        summary: "Change tags of many agents",
+        description:
+          "Sets and takes away tags of up to 1000 agents, by id or by selector; other tags stay. All those of one agent are changed in one step, one that fails keeps none of the others, and the answer says what happened to each.",
+        problems: ["SELECTOR_INVALID", "CURSOR_INVALID", "NO_MATCH"],
+      }),
+    )
+    .input(schemas.changeTagsInput)
+    .output(schemas.agentOutcomesSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.tags.change(await ctx.caller(), input)),
 });

@@ -90,8 +90,14 @@ export const assignmentProcedures = t.router({
         tag,
         summary: "Apply to every agent that the selector matches now",
         description:
-          "A rollout with one operation for each agent that matches at the time of the call, in batches where the assignment says so. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
-        problems: ["MAINTENANCE_WINDOW", "NO_MATCH", "UNKNOWN_RESOURCE_TYPE"],
+          "A rollout with one operation for each agent that matches at the time of the call, in batches where the assignment says so. With `plan_rollout_id` exactly what that plan said, on its agents alone. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
+        problems: [
+          "MAINTENANCE_WINDOW",
+          "NO_MATCH",
+          "UNKNOWN_RESOURCE_TYPE",
+          "PLAN_STALE",
+          "INVALID_TRANSITION",
+        ],
         rest: started,
       }),
     )

@@ -39,7 +39,13 @@ export const channelProcedures = t.router({
         tag,
         summary: "Create a channel",
         description: `It tells what happens from now on. Secret fields of its config are encrypted, or are \`secret:NAME\` and read for each message. ${overPlain}`,
-        problems: ["SELECTOR_INVALID", "SECRET_UNAVAILABLE", "SECRETS_KEY_MISSING", "INSECURE_CONNECTION"],
+        problems: [
+          "ALREADY_EXISTS",
+          "SELECTOR_INVALID",
+          "SECRET_UNAVAILABLE",
+          "SECRETS_KEY_MISSING",
+          "INSECURE_CONNECTION",
+        ],
         rest: { status: 201, location: ({ id }: Channel) => `/channels/${id}`, version: versionOf },
       }),
     )
@@ -55,7 +61,13 @@ export const channelProcedures = t.router({
         tag,
         summary: "Update a channel",
         description: `What is absent stays; a config is given as a whole, and a secret field of it that is \`********\` stays as it is. ${overPlain}`,
-        problems: ["SELECTOR_INVALID", "SECRET_UNAVAILABLE", "SECRETS_KEY_MISSING", "INSECURE_CONNECTION"],
+        problems: [
+          "ALREADY_EXISTS",
+          "SELECTOR_INVALID",
+          "SECRET_UNAVAILABLE",
+          "SECRETS_KEY_MISSING",
+          "INSECURE_CONNECTION",
+        ],
         rest: { conditional: true, version: versionOf },
       }),
     )

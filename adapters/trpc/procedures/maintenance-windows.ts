@@ -36,7 +36,7 @@ export const maintenanceWindowProcedures = t.router({
         summary: "Create a maintenance window",
         description:
           "Once, or again and again. With the mode `mute` notifications of its agents are silent; with `freeze` nothing is applied or run there either: what somebody asks for is refused, what comes by itself is held until the window ends.",
-        problems: ["SELECTOR_INVALID"],
+        problems: ["ALREADY_EXISTS", "SELECTOR_INVALID"],
         rest: {
           status: 201,
           location: ({ id }: MaintenanceWindow) => `/maintenance-windows/${id}`,
@@ -56,7 +56,7 @@ export const maintenanceWindowProcedures = t.router({
         summary: "Update a window",
         description:
           "What is absent stays. An `ends_at` that has passed ends a window that is active; so does `end_occurrence`, after which one with a schedule comes again. What it held goes on.",
-        problems: ["SELECTOR_INVALID", "INVALID_TRANSITION"],
+        problems: ["ALREADY_EXISTS", "SELECTOR_INVALID", "INVALID_TRANSITION"],
         rest: { conditional: true, version: versionOf },
       }),
     )

@@ -33,14 +33,16 @@ export const moduleProcedures = t.router({
         tag,
         summary: "Upload a module",
         description:
-          "A new name makes revision 1, a known one the next revision, and content that is there already changes nothing: 200 with the present revision. Every fault of the YAML is told with line and column, and nothing is stored then.",
+          'A new name makes revision 1, a known one the next revision, and content that is there already changes nothing: 200 with the present revision. `If-Match: "0"` uploads only a module that is not there yet. Every fault of the YAML is told with line and column, and nothing is stored then.',
         problems: ["MODULE_INVALID", "RESOURCE_CONFLICT"],
-        rest: uploaded,
+        rest: { ...uploaded, conditional: true },
       }),
     )
     .input(schemas.uploadModuleInput)
     .output(schemas.uploadedModuleSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.upload(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.modules.upload(await ctx.caller(), input, ctx.change()),
+    ),
   get: procedure
     .meta(
       route("modules.get", "GET /modules/{name}", {

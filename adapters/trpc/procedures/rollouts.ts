@@ -30,10 +30,10 @@ export const rolloutProcedures = t.router({
         tag,
         summary: "Get one rollout with its agents",
         description:
-          "With its first 1,000 agents in the order in which they are begun; `truncated` says whether there are more.",
+          "With its first 1,000 agents in the order in which they are begun; `truncated` says whether there are more. With `wait_seconds` once it has ended, or after that time.",
       }),
     )
-    .input(schemas.rolloutIdInput)
+    .input(schemas.getRolloutInput)
     .output(schemas.rolloutDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.get(await ctx.caller(), input)),
   agents: procedure
@@ -48,6 +48,18 @@ export const rolloutProcedures = t.router({
     .input(schemas.listMembersInput)
     .output(schemas.rolloutMemberPageSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.agents(await ctx.caller(), input)),
+  changes: procedure
+    .meta(
+      route("rollouts.changes", "GET /rollouts/{rollout_id}/changes", {
+        tag,
+        summary: "List what a rollout changed, in groups of agents",
+        description:
+          "Agents whose operations ended alike stand together, smallest group first, and what was, would be or could not be changed is told once for all of them. What is hidden counts as equal. A page may be short. A command has no groups here.",
+      }),
+    )
+    .input(schemas.listGroupsInput)
+    .output(schemas.rolloutGroupPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.changes(await ctx.caller(), input)),
   pause: procedure
     .meta(
       route("rollouts.pause", "POST /rollouts/{rollout_id}/pause", {

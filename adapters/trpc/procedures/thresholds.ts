@@ -36,7 +36,7 @@ export const thresholdProcedures = t.router({
         summary: "Create a threshold",
         description:
           "Each series of each agent that it is for is compared by itself: beyond the limit for `for_seconds` it begins an alarm, back for `recovery_seconds` it ends it. There are 100 thresholds at most.",
-        problems: ["SELECTOR_INVALID"],
+        problems: ["ALREADY_EXISTS", "SELECTOR_INVALID"],
         rest: {
           status: 201,
           location: ({ id }: Threshold) => `/thresholds/${id}`,
@@ -54,7 +54,7 @@ export const thresholdProcedures = t.router({
         summary: "Update a threshold",
         description:
           "What is absent stays, and null takes away. Durations begin anew; alarms end where it watches something else from now on, or is not enabled.",
-        problems: ["SELECTOR_INVALID"],
+        problems: ["ALREADY_EXISTS", "SELECTOR_INVALID"],
         rest: { conditional: true, version: versionOf },
       }),
     )

@@ -10,12 +10,14 @@ import type { SecretService } from "../../secrets/secret-service.ts";
 import type { Write } from "../../storage/storage.ts";
 import type { ChannelDocument } from "../documents.ts";
 import type { ChannelType } from "../senders/sender.ts";
-
-/** What stands in the place of a secret. */
-const mask = "********";
-const reference = /^secret:([a-z0-9][a-z0-9._-]{0,63})$/;
-/** Characters of a config as JSON. */
-const mostCharacters = 32_768;
+import {
+  invalidConfig,
+  isReference,
+  mask,
+  requireConfigSize,
+  secretNamed,
+  toConfigIssues,
+} from "./config-rules.ts";
 
 /** What of a channel says what it is configured with. */
 export type Configured = Pick<ChannelDocument, "id" | "type" | "config" | "sealed_fields" | "sealed_version">;
@@ -40,7 +42,7 @@ export class ChannelConfigs {
     const type = Object.hasOwn(this.#types, name) ? this.#types[name] : undefined;
     if (type) return type;
     const known = Object.keys(this.#types).join(", ");
-    throw invalid([{ path: ["type"], message: `must be one of ${known}` }]);
+    throw invalidConfig([{ path: ["type"], message: `must be one of ${known}` }]);
   }
 
   /**
@@ -56,8 +58,7 @@ export class ChannelConfigs {
     before: Configured | null,
   ): Promise<Prepared> {
     const type = this.typeOf(name);
-    if (JSON.stringify(given).length > mostCharacters)
-      throw invalid([{ path: ["config"], message: `has more than ${mostCharacters} characters` }]);
+    requireConfigSize(given);
     const sealedBefore = before ? await this.#sealed(before) : {};
     const whole = unmasked(type, given, { ...before?.config, ...sealedBefore });
     this.#check(type, await this.#dereferenced(type, whole));
@@ -96,7 +97,7 @@ export class ChannelConfigs {
   /** Names of the secrets that a config reads. */
   secretsOf({ type: name, config }: Configured): string[] {
     const type = this.#types[name];
-    return (type?.secretFields ?? []).flatMap((field) => reference.exec(String(config[field]))?.[1] ?? []);
+    return (type?.secretFields ?? []).flatMap((field) => secretNamed(config[field]) ?? []);
   }
 
   async #toPrepared({
@@ -131,7 +132,7 @@ export class ChannelConfigs {
   async #dereferenced(type: ChannelType, whole: JsonObject): Promise<JsonObject> {
     const read: JsonObject = { ...whole };
     for (const field of type.secretFields) {
-      const name = reference.exec(String(whole[field]))?.[1];
+      const name = secretNamed(whole[field]);
       if (name === undefined) continue;
       const text = asText(await this.#secrets.resolveForServer(name));
       if (text === null)
@@ -145,14 +146,9 @@ export class ChannelConfigs {
   }
 
   #check(type: ChannelType, config: JsonObject): JsonObject {
-    const result = type.config.safeParse(config);
-    if (result.success) return result.data;
-    throw invalid(
-      result.error.issues.map(({ path, message }) => ({
-        path: ["config", ...path.map((part) => (typeof part === "symbol" ? String(part) : part))],
-        message,
-      })),
-    );
+    const { success, data, error } = type.config.safeParse(config);
+    if (success) return data;
+    throw invalidConfig(toConfigIssues(error));
   }
 }
 
@@ -162,14 +158,10 @@ function unmasked(type: ChannelType, given: JsonObject, before: JsonObject): Jso
     if (value !== mask || !type.secretFields.includes(field)) return [field, value];
     const kept = before[field];
     if (kept === undefined)
-      throw invalid([{ path: ["config", field], message: "has no value that could stay" }]);
+      throw invalidConfig([{ path: ["config", field], message: "has no value that could stay" }]);
     return [field, kept];
   });
   return Object.fromEntries(entries);
-}
-
-function isReference(value: Json | undefined): boolean {
-  return typeof value === "string" && reference.test(value);
 }
 
 function pick(object: JsonObject, fields: readonly string[]): JsonObject {
@@ -179,8 +171,4 @@ function pick(object: JsonObject, fields: readonly string[]): JsonObject {
 /** No secret has such a name. */
 function ownerOf(id: string): string {
   return `channel:${id}`;
-}
-
-function invalid(issues: { path: (string | number)[]; message: string }[]): OrchestratorError {
-  return new OrchestratorError("VALIDATION_FAILED", { issues });
 }

@@ -8,6 +8,7 @@ import { decodeCursor, encodeCursor } from "../../internal/cursor.ts";
 import { parseInput } from "../../internal/parse-input.ts";
 import { retryOnConflict } from "../../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../../json.ts";
+import { managedAfter, nameInFolder, refuseTaken } from "../../managed-by.ts";
 import { printSelector } from "../../selectors/print.ts";
 import type { StoredDocument, Write } from "../../storage/storage.ts";
 import type { ChannelDocument, DeliveryDocument } from "../documents.ts";
@@ -70,22 +71,14 @@ export class Channels {
    * `audit`, all that is recorded. Nothing is sent for it yet; see {@link test}.
    *
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a type that there is not, and a config that it refuses; `SELECTOR_INVALID`;
-   * `SECRET_UNAVAILABLE` where a secret that the config names can't be read; `SECRETS_KEY_MISSING`.
+   * `SECRET_UNAVAILABLE` where a secret that the config names can't be read; `SECRETS_KEY_MISSING`; `ALREADY_EXISTS` where another channel is managed
+   * under the same label and name.
    */
   async create(caller: Caller, input: z.input<typeof createChannelInput>): Promise<Channel> {
     await this.#context.authorize(caller, "channels.create");
     const given = parseInput(createChannelInput, input);
-    const {
-      name,
-      type,
-      config,
-      events = ["*"],
-      min_severity = "info",
-      selector,
-      template,
-      enabled = true,
-      source,
-    } = given;
+    const { name, type, config, selector, template, source, managed_by } = given;
+    const { events = ["*"], min_severity = "info", enabled = true } = given;
     const id = this.#context.ids.next();
     const { kept, writes } = await this.#service.configs.prepare({ id, type }, config, null);
     const document: ChannelDocument = {
@@ -99,6 +92,7 @@ export class Channels {
       ...(template && { template }),
       enabled,
       ...(source === "audit" && { source }),
+      ...(managed_by && { managed_by }),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
@@ -118,7 +112,7 @@ export class Channels {
     options?: ChangeOptions,
   ): Promise<Channel> {
     await this.#context.authorize(caller, "channels.update");
-    const { id, config, selector, template, ...given } = parseInput(updateChannelInput, input);
+    const { id, config, selector, template, managed_by, ...given } = parseInput(updateChannelInput, input);
     const changed = Object.keys(input)
       .filter((field) => field !== "id")
       .sort();
@@ -128,7 +122,7 @@ export class Channels {
       const { value: before } = stored;
       const prepared = config && (await this.#service.configs.prepare(before, config, before));
       const rest = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-      const document: ChannelDocument = { ...before, ...rest, ...prepared?.kept };
+      const document: ChannelDocument = { ...managedAfter(before, managed_by), ...rest, ...prepared?.kept };
       if (typeof selector === "string") document.selector = this.#printed(selector);
       if (selector === null) delete document.selector;
       if (template) document.template = template;
@@ -157,6 +151,7 @@ export class Channels {
         { kind: "delete", collection: "channel_states", key: id },
         { kind: "delete", collection: "audit_places", key: id },
         ...this.#service.configs.forget(stored.value),
+        ...nameInFolder(collection, stored.value, null),
       ];
       await this.#context.commit(answering(caller), writes, {
         type: "channel.removed",
@@ -275,7 +270,8 @@ export class Channels {
     const answer = this.#view({ value: document, revision: expected + 1 });
     const put: Write = { kind: "put", collection, key: document.id, value: toJsonObject(document), expected };
     const event = channelChanged(document, before && changed);
-    await this.#context.commit(answering(caller, answer), [put, ...writes], event);
+    const named = nameInFolder(collection, before?.value ?? null, document);
+    await refuseTaken(this.#context.commit(answering(caller, answer), [put, ...writes, ...named], event));
     return answer;
   }
 

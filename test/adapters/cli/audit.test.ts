@@ -57,7 +57,7 @@ describe("fleetwright audit list", () => {
 describe("fleetwright audit head", () => {
   it("is kept in a file, and found in the log as long as it is the same log", async () => {
     const head = join(line.folder, "head.json");
-    expect(await line.print("audit", "head", "--output", head)).toContain(`${head} has the head: event `);
+    expect(await line.print("audit", "head", "--file", head)).toContain(`${head} has the head: event `);
     expect(statSync(head).mode & 0o777).toBe(0o600);
     expect(await line.print("audit", "head")).toBe(readFileSync(head, "utf8"));
     await line.server.orchestrator.audit.setRetention(systemCaller, { retention_days: 9 });
@@ -77,7 +77,7 @@ describe("fleetwright audit head", () => {
 
   it("fails where it can't be compared any more, or belongs to another server", async () => {
     const head = join(line.folder, "head.json");
-    await line.print("audit", "head", "--output", head);
+    await line.print("audit", "head", "--file", head);
     await clock.advance(2000);
     await line.print("audit", "prune", "--before", toTimestamp(clock.now() - 1000), "--yes");
     await clock.advance(2000);
@@ -165,7 +165,9 @@ describe("fleetwright audit prune", () => {
     expect(said).toMatch(/events removed\.\n.*old\.jsonl has them, head [0-9a-f]{64}\.\n$/);
     expect(linesOf(file)).toHaveLength(all - 1);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await line.print("audit", "list", "--type", "audit.pruned")).toContain(`up to ${all - 1} were`);
+    expect(await line.print("audit", "list", "--type", "audit.pruned", "-o", "wide")).toContain(
+      `up to ${all - 1} were`,
+    );
     const { items } = await line.server.orchestrator.audit.list(systemCaller, { event_type: "audit.pruned" });
     const head = items[0]?.metadata["through_hash"] as string;
     await line.server.close();
@@ -255,7 +257,7 @@ describe("fleetwright audit export", () => {
   it("writes lines to standard output, or into a file, and removes nothing", async () => {
     const all = await countEvents();
     const printed = await line.print("audit", "export", "--before", before);
-    await line.print("audit", "export", "--before", before, "--output", file);
+    await line.print("audit", "export", "--before", before, "--file", file);
     expect(readFileSync(file, "utf8")).toBe(printed);
     expect(linesOf(file)).toHaveLength(all - 1);
     expect(await countEvents()).toBe(all);
@@ -263,7 +265,7 @@ describe("fleetwright audit export", () => {
 
   it("writes all there is where no time is given, and then what came since", async () => {
     const { audit } = line.server.orchestrator;
-    await line.print("audit", "export", "--output", file);
+    await line.print("audit", "export", "--file", file);
     expect(linesOf(file)).toHaveLength(await countEvents());
     await line.print("audit", "prune", "--before", before, "--yes");
     await audit.setRetention(systemCaller, { retention_days: 7 });
@@ -271,7 +273,7 @@ describe("fleetwright audit export", () => {
     expect(more.map((text) => (JSON.parse(text) as { event_type: string }).event_type)).toEqual(
       expect.arrayContaining(["audit.pruned", "audit.retentionChanged"]),
     );
-    await line.print("audit", "export", "--output", join(line.folder, "all.jsonl"));
+    await line.print("audit", "export", "--file", join(line.folder, "all.jsonl"));
     expect(linesOf(join(line.folder, "all.jsonl")).at(-1)).toBe(more.at(-1));
     expect(await line.print("audit", "verify", join(line.folder, "all.jsonl"))).toMatch(
       /^The export is whole/,
@@ -284,7 +286,7 @@ describe("fleetwright audit export", () => {
     const later = join(line.folder, "later.jsonl");
     await audit.setRetention(systemCaller, { retention_days: 7 });
     await clock.advance(1000);
-    await line.print("audit", "export", "--before", toTimestamp(clock.now()), "--output", later);
+    await line.print("audit", "export", "--before", toTimestamp(clock.now()), "--file", later);
     expect(await line.print("audit", "verify", file, later)).toContain("is whole: events 1 to ");
     expect(await line.run("audit", "verify", later, file)).toMatchObject({
       code: 1,
@@ -300,13 +302,13 @@ describe("fleetwright audit export", () => {
 
   it("goes on behind an earlier export, also where that was cut off between two lines", async () => {
     const { audit } = line.server.orchestrator;
-    await line.print("audit", "export", "--before", before, "--output", file);
+    await line.print("audit", "export", "--before", before, "--file", file);
     const cut = join(line.folder, "cut.jsonl");
     writeFileSync(cut, `${linesOf(file).slice(0, 700).join("\n")}\n`);
     await clock.advance(1000);
     const now = toTimestamp(clock.now());
     const rest = join(line.folder, "rest.jsonl");
-    await line.print("audit", "export", "--before", now, "--after", cut, "--output", rest);
+    await line.print("audit", "export", "--before", now, "--after", cut, "--file", rest);
     expect(await line.print("audit", "verify", cut, rest)).toMatch(/is whole: events 1 to /);
     expect((JSON.parse(linesOf(rest)[0]!) as { sequence: number }).sequence).toBe(701);
     // Nothing is new: nothing is written.
@@ -331,7 +333,7 @@ describe("fleetwright audit export", () => {
   });
 
   it("fails where the earlier export is of another log", async () => {
-    await line.print("audit", "export", "--before", before, "--output", file);
+    await line.print("audit", "export", "--before", before, "--file", file);
     const other = await startCommandLine({ clock });
     await other.print("login", "--key", other.key);
     for (let n = 0; n < 1_300; n += 1)

@@ -19,17 +19,18 @@ describe("fleetwright enrol", () => {
     expect(made.match(/^ {2}.*$/gm)).toEqual([
       "  (umask 077 && cat > fleetwright-token)",
       `  ${agent} --token-file fleetwright-token`,
+      `  curl -fsS ${server.url.replace(/\/$/, "")}/install.sh | sudo sh -s -- --token-file fleetwright-token`,
     ]);
     expect(made.split(token)).toHaveLength(2);
     const stored = await server.orchestrator.enrolmentTokens.get(systemCaller, { id });
     expect(stored).toMatchObject({ uses: 50, tags: { role: "web", env: "prod" }, name: "web" });
     expect(Date.parse(stored.expires_at) - Date.parse(stored.created_at)).toBe(36 * 3_600_000);
-    const later = [await print("enrol", "list"), await print("enrol", "show", id)];
+    const later = [await print("enrol", "list", "-o", "wide"), await print("enrol", "show", id)];
     expect(later[0]).toMatch(new RegExp(`${id} +web +active +0 of 50 .*role=web, env=prod`));
     expect(later[1]).toMatch(/Used +0 of 50/);
-    expect(await print("enrol", "revoke", id)).toBe("The token is revoked.\n");
+    expect(await print("enrol", "revoke", "--yes", id)).toBe("The token is revoked.\n");
     expect(await print("enrol", "list")).toMatch(/revoked/);
-    expect((await run("enrol", "revoke", id)).stderr).toContain("INVALID_TRANSITION");
+    expect((await run("enrol", "revoke", "--yes", id)).stderr).toContain("INVALID_TRANSITION");
     expect(later.join()).not.toContain(token);
   });
 

@@ -55,7 +55,7 @@ describe("fleetwright agents approve", () => {
     expect(both.stderr).toMatch(
       /^fleetwright: gone: NOT_FOUND: .*\nfleetwright: web-1: INVALID_TRANSITION: .*\n$/,
     );
-    expect(await line.run("agents", "reject", "gone", third)).toMatchObject({
+    expect(await line.run("agents", "reject", "--yes", "gone", third)).toMatchObject({
       code: 1,
       stdout: expect.stringContaining("is rejected."),
     });
@@ -71,7 +71,7 @@ describe("fleetwright agents approve", () => {
       ],
     });
     await line.print("logout");
-    const out = await line.run("agents", "reject", first, second);
+    const out = await line.run("agents", "reject", "--yes", first, second);
     expect(out).toMatchObject({ code: 4, stdout: "" });
     expect(out.stderr).not.toContain(second);
   });
@@ -96,7 +96,13 @@ describe("fleetwright agents approve", () => {
     expect(await agents.get(systemCaller, { node_id: waits })).toMatchObject({ status: "approved" });
     expect(await agents.get(systemCaller, { node_id: rejected })).toMatchObject({ status: "rejected" });
     await waiting(line, 1);
-    expect(JSON.parse(await line.print(...approve, "--json"))).toEqual({ approved: 1, left_out: 0 });
+    expect(JSON.parse(await line.print(...approve, "--json"))).toEqual({
+      items: [expect.objectContaining({ outcome: "changed", status: "approved" })],
+      changed: 1,
+      unchanged: 0,
+      left_out: 0,
+      failed: 0,
+    });
   });
 });
 
@@ -128,7 +134,10 @@ it("an operator is shown, and gets another role", async () => {
     code: 1,
     stderr: expect.stringContaining("/role"),
   });
-  expect(await line.run("operators", "show", "nobody")).toMatchObject({ code: 2 });
+  expect(await line.run("operators", "show", "nobody")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("NOT_FOUND"),
+  });
 });
 
 it("the retention of the audit log is shown and set", async () => {

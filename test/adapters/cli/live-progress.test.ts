@@ -72,9 +72,9 @@ it("shows each resource and each line of output once, however often a connection
     [
       "web-1: apply",
       "    say | one",
-      "  ~ script  web/first  run  web",
+      "  ~ script        web/first                       run      web",
       "    say | two",
-      "  ~ script  web/say  run  web",
+      "  ~ script        web/say                         run      web",
       "    say | three",
       "web-1: apply succeeded (1 changed)",
       `  operation ${operation.operation_id}`,

@@ -7,6 +7,9 @@ import { runIn, startCommandLine, type CommandLine } from "../../support/command
 import { startReceiver } from "../../support/receiver.ts";
 import { MemorySecretsKey } from "../../support/secrets-key.ts";
 
+/** As tables have it. */
+const shortOf = (id: string): string => id.slice(0, 13);
+
 async function start(): Promise<CommandLine> {
   const commandLine = await startCommandLine({
     secretsKey: new MemorySecretsKey(),
@@ -31,7 +34,7 @@ describe("fleetwright windows", () => {
     );
     expect(made).toMatch(/Status +active/);
     const id = /[0-9a-f-]{36}/.exec(made)![0];
-    expect(await print("windows", "list")).toMatch(
+    expect(await print("windows", "list", "-o", "wide")).toMatch(
       new RegExp(`${id} +active +freeze +the whole fleet .*the database moves`),
     );
     expect(await print("windows", "update", id, "--mode", "mute", "--selector", "role=db")).toMatch(
@@ -39,7 +42,7 @@ describe("fleetwright windows", () => {
     );
     expect(await print("windows", "update", id, "--whole-fleet")).toContain("the whole fleet");
     expect(await print("windows", "end", id)).toMatch(/Status +ended/);
-    expect(await print("windows", "remove", id)).toBe("The window is removed.\n");
+    expect(await print("windows", "remove", "--yes", id)).toBe("The window is removed.\n");
     const recurring = ["--cron", "0 2 * * *", "--duration", "120", "--time-zone", "Europe/Berlin"];
     const nightly = await print("windows", "create", "--reason", "backups", "--mode", "mute", ...recurring);
     expect(nightly).toMatch(/Recurs +0 2 \* \* \* \(Europe\/Berlin\), 120 minutes/);
@@ -119,7 +122,7 @@ describe("fleetwright channels", () => {
     await print("channels", "test", "On call");
     expect(received.at(-1)).toMatchObject({ path: "/x", headers: { authorization: "c4nary" } });
     expect(await print("channels", "deliveries", "On call")).toContain("ID");
-    expect(await print("channels", "remove", "On call")).toBe("On call is removed.\n");
+    expect(await print("channels", "remove", "--yes", "On call")).toBe("On call is removed.\n");
     expect((await run("channels", "show", "On call")).stderr).toContain('There is no channel "On call".');
   });
 
@@ -139,7 +142,7 @@ describe("fleetwright notifications", () => {
     await addOperator(server, "eva");
     const unread = await vi.waitFor(
       async () => {
-        const printed = await print("notifications", "list", "--unread");
+        const printed = await print("notifications", "list", "--unread", "--output", "wide");
         expect(printed).toContain("eva");
         return printed;
       },
@@ -149,10 +152,12 @@ describe("fleetwright notifications", () => {
     expect(ids.length).toBeGreaterThan(0);
     expect(unread).toMatch(/ info +no +/);
     expect(await print("notifications", "read", ids[0]!)).toBe("1 marked as read.\n");
-    expect(await print("notifications", "list", "--unread")).not.toContain(ids[0]!);
+    expect(await print("notifications", "list", "--unread", "-o", "wide")).not.toContain(ids[0]!);
     expect(await print("notifications", "read-all")).toBe("All are marked as read.\n");
-    expect((await print("notifications", "list", "--unread")).match(/^[0-9a-f-]{36}/gm)).toBeNull();
-    expect(await print("notifications", "list", "--min-severity", "info")).toContain(ids[0]!);
+    expect(
+      (await print("notifications", "list", "--unread", "-o", "wide")).match(/^[0-9a-f-]{36}/gm),
+    ).toBeNull();
+    expect(await print("notifications", "list", "--min-severity", "info", "-o", "name")).toContain(ids[0]!);
   });
 
   it("mutes kinds of them for oneself, and takes that back", async () => {
@@ -181,7 +186,7 @@ describe("fleetwright thresholds", () => {
     expect(made).toMatch(/Limit +mount\.used_bytes above 90 % of mount\.total_bytes\n/);
     expect(made).toMatch(/Alarm +after 300 s, warning\nRecovery +at 85, after 60 s\n/);
     const id = /[0-9a-f-]{36}/.exec(made)![0];
-    expect(await print("thresholds", "list")).toMatch(
+    expect(await print("thresholds", "list", "-o", "wide")).toMatch(
       new RegExp(`${id} +Disk full +mount.used_bytes above 90 .* 300 s +warning +the whole fleet`),
     );
     expect(await print("thresholds", "update", id, "--above", "95", "--selector", "role=db")).toMatch(
@@ -191,8 +196,8 @@ describe("fleetwright thresholds", () => {
     const plain = await print("thresholds", "update", id, "--no-percent-of", "--no-recover-at");
     expect(plain).toMatch(/Limit +mount\.used_bytes above 95\n[^]*Recovery +at 95,/);
     expect(await print("alarms")).not.toMatch(/\d/);
-    expect(await print("thresholds", "remove", id)).toBe("The threshold is removed.\n");
-    expect(await print("thresholds", "list")).not.toContain(id);
+    expect(await print("thresholds", "remove", "--yes", id)).toBe("The threshold is removed.\n");
+    expect(await print("thresholds", "list")).not.toContain(shortOf(id));
   });
 
   it.each([

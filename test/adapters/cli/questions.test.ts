@@ -46,7 +46,7 @@ describe("an apply at a terminal", () => {
     const { code, stdout, stderr } = await fleet.answer({ typed: "y", meanwhile }, "apply", "web-1");
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toContain("fleetwright: PLAN_STALE: ");
-    expect(stderr).toContain("nothing was changed. Run the command again, or make another plan.\n");
+    expect(stderr).toContain("nothing was changed. Make another plan, and apply that.\n");
     expect([has("keep"), has("old")]).toEqual([true, true]);
   });
 
@@ -55,7 +55,7 @@ describe("an apply at a terminal", () => {
     const { code, stdout, stderr } = await fleet.answer({ typed: "y", meanwhile }, "apply", "web-1");
     expect(code).toBe(1);
     expect(stdout).toContain("PLAN_STALE");
-    expect(stderr).toMatch(/so nothing was changed\. Run the command again, or make another plan\.\n$/);
+    expect(stderr).toMatch(/so nothing was changed\. Make another plan, and apply that\.\n$/);
   });
 
   it("asks nothing where nothing goes, and lets nothing go that comes up after it looked", async () => {
@@ -77,7 +77,7 @@ describe("an apply at a terminal", () => {
   });
 
   it("asks about what a module wants away, too", async () => {
-    await fleet.print("assignments", "remove", "web");
+    await fleet.print("assignments", "remove", "--yes", "web");
     await fleet.uploadText("name: gone\nresources:\n  - { type: file, path: /keep, ensure: absent }\n");
     await fleet.print("state", "forget", "web-1", "web");
     await fleet.print("assignments", "create", "gone", "--selector", "*", "--module", "gone");
@@ -149,7 +149,7 @@ describe("nothing is asked", () => {
     const many = await fleet.answer("", "apply", "web-1", "--max-removals", "1");
     expect(many).toMatchObject({ code: 1, stderr: "" });
     expect(many.stdout).toContain("TOO_MANY_REMOVALS");
-    await fleet.print("assignments", "remove", "web");
+    await fleet.print("assignments", "remove", "--yes", "web");
     const all = await fleet.answer("", "apply", "web-1");
     expect(all.stderr).toMatch(/^fleetwright: EMPTY_DESIRED_STATE: /);
     expect([has("keep"), has("old")]).toEqual([true, true]);
@@ -182,7 +182,7 @@ describe("modules that a call names", () => {
     await fleet.upload("extra", "/one");
     await fleet.upload("extra", "/two");
     expect(await fleet.print("apply", "web-1", "--module", "extra@1")).toMatch(
-      /\+ file {2}\/one {2}create {2}extra\n/,
+      /\+ file +\/one +create +extra\n/,
     );
     expect([has("one"), has("two"), has("new")]).toEqual([true, false, false]);
     expect(await fleet.run("plan", "web-1", "--remove-module", "extra")).toMatchObject({

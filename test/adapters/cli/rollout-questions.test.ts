@@ -51,7 +51,7 @@ it("removals are counted first, by machine, and no machine removes more than was
   const { code, stdout, stderr } = await fleet.answer("y", "assignments", "apply", "web");
   expect(stderr).toBe(
     "web: 2 agents, 2 to remove on 1 agent, 3 to change, 1 unchanged\n" +
-      "  web-1: 2 to remove, 1 to change, 1 unchanged\n" +
+      "  web-1: 2 to remove, 1 to change\n" +
       "Apply on 2 agents and remove 2 resources on 1 of them? [y/N] ",
   );
   expect(code).toBe(0);

@@ -66,11 +66,11 @@ describe("a new user", () => {
     await print("operators", "add", "ada", public_key, "--role", "Viewer");
     expect(await runIn(user, ["login"], server.url)).toMatchObject({ code: 0 });
     expect(await runIn(user, ["tags", "list"])).toMatchObject({ code: 0 });
-    expect(await runIn(user, ["modules", "remove", "web"])).toMatchObject({
+    expect(await runIn(user, ["modules", "remove", "--yes", "web"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("FORBIDDEN"),
     });
-    expect(await print("operators", "remove", "ada")).toBe("ada is removed.\n");
+    expect(await print("operators", "remove", "--yes", "ada")).toBe("ada is removed.\n");
     expect(await runIn(user, ["tags", "list"])).toMatchObject({ code: 4 });
     expect(folder).not.toBe(user);
   });

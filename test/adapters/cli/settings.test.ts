@@ -20,9 +20,11 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   port: ["0", 0, "65535", 65_535],
   dataDir: ["/a", "/a", "b", resolve("b")],
   adminPublicKeys: ["ab,cd", ["ab", "cd"], "ef", ["ef"]],
+  tls: ["self-signed", "self-signed", "self-signed", "self-signed"],
   tlsCert: ["CERT", "CERT", "CERT 2", "CERT 2"],
   tlsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
   secretsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
+  agentDir: ["/a", "/a", "b", resolve("b")],
   secretsKeyCommand: ["vault read x", "vault read x", "y", "y"],
   allowInsecure: ["true", true, "false", false],
   trustedProxies: ["10.0.0.0/8, ::1\n", ["10.0.0.0/8", "::1"], "::1", ["::1"]],
@@ -67,13 +69,16 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
 
 /** One setting out of all of them, wherever it went. */
 function settingOf(name: SettingName, environment: Record<string, string>, flags: ServerFlags = {}): unknown {
-  const beside = name.startsWith("tls")
-    ? { FLEETWRIGHT_TLS_CERT: "CERT", FLEETWRIGHT_TLS_KEY: "KEY" }
-    : name === "proxyProtocol"
-      ? { FLEETWRIGHT_TRUSTED_PROXIES: "::1" }
-      : {};
-  const { tls: read1, orchestrator, ...own } = read({ ...beside, ...environment }, flags);
-  return { ...own, ...orchestrator, tlsCert: read1?.cert, tlsKey: read1?.key }[name];
+  const beside =
+    name.startsWith("tls") && name !== "tls"
+      ? { FLEETWRIGHT_TLS_CERT: "CERT", FLEETWRIGHT_TLS_KEY: "KEY" }
+      : name === "proxyProtocol"
+        ? { FLEETWRIGHT_TRUSTED_PROXIES: "::1" }
+        : {};
+  const { tls: certificate, orchestrator, ...own } = read({ ...beside, ...environment }, flags);
+  const given = certificate?.kind === "given" ? certificate : null;
+  const tls = { tls: certificate?.kind, tlsCert: given?.cert.text, tlsKey: given?.key.text };
+  return { ...own, ...orchestrator, ...tls }[name];
 }
 
 describe("every setting of the server", () => {
@@ -150,6 +155,7 @@ describe("settings of the server", () => {
       drainSeconds: 0,
       metricsPort: 0,
       metricsToken: null,
+      agentDir: null,
       secretsKey: null,
       secretsKeyCommand: null,
       logLevel: "info",

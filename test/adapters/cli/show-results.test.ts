@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Counts, Operation, ResourceResult } from "fleetwright";
-import {
-  describeCounts,
-  describeNext,
-  describeResults,
-  describeTotals,
-} from "../../../adapters/cli/show-results.ts";
+import type { Counts, Operation, Recap, ResourceResult } from "fleetwright";
+import { describeTotals } from "../../../adapters/cli/show-groups.ts";
+import { describeCounts, describeNext, describeResults } from "../../../adapters/cli/show-results.ts";
 import { exitCodeOf } from "../../../adapters/cli/wait.ts";
 
 const result = (id: string, more: Partial<ResourceResult>): ResourceResult => ({
@@ -105,18 +101,16 @@ describe("counts", () => {
   });
 
   it("of several agents say on how many something goes", () => {
-    const of = (...each: Partial<Counts>[]): Operation[] =>
-      each.map((given) => ({ counts: counts(given) }) as Operation);
-    expect(
-      describeTotals(of({ would_change: 3, removed: 2 }, { would_change: 1, removed: 1 }, { unchanged: 4 })),
-    ).toBe("3 to remove on 2 agents, 1 to change, 4 unchanged");
-    expect(describeTotals(of({ changed: 1 }))).toBe("1 changed");
+    const recap = { resources: counts({ would_change: 4, removed: 3, unchanged: 4 }), removing: 2 } as Recap;
+    expect(describeTotals(recap, true)).toBe("3 to remove on 2 agents, 1 to change, 4 unchanged");
+    expect(describeTotals({ resources: counts({ changed: 1 }), removing: 0 } as Recap, true)).toBe(
+      "1 changed",
+    );
   });
 
   it("of several agents say that there are no results where an operation was refused before it began", () => {
-    const of = (...statuses: Operation["status"][]): Operation[] =>
-      statuses.map((status) => ({ status, counts: counts({ total: 0 }) }) as Operation);
-    expect(describeTotals(of("succeeded", "failed"))).toBe("no results");
-    expect(describeTotals(of("succeeded"))).toBe("nothing to do");
+    const nothing = { resources: counts({ total: 0 }), removing: 0 } as Recap;
+    expect(describeTotals(nothing, false)).toBe("no results");
+    expect(describeTotals(nothing, true)).toBe("nothing to do");
   });
 });

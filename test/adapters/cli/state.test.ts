@@ -83,7 +83,7 @@ describe("where what is desired can't be worked out", () => {
     await fleet.upload("app", "/old");
     await fleet.upload("app", "/new");
     await fleet.print("apply", "web-1", "--module", "app@2", "--yes");
-    await fleet.print("modules", "remove", "app");
+    await fleet.print("modules", "remove", "--yes", "app");
     await fleet.upload("app", "/other");
   });
 

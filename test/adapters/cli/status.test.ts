@@ -11,7 +11,7 @@ it("status says what needs somebody and the command that shows it, and that comm
   const status = await print("status");
   expect(status).toMatch(/info +1 +agents waiting for approval +\S+ +agents list --status pending/);
   const see = /agents list --status pending/.exec(status)![0];
-  expect(await print(...see.split(" "))).toContain(waiting.nodeId!);
+  expect(await print(...see.split(" "), "-o", "name")).toContain(waiting.nodeId!);
   const { summary } = JSON.parse(await print("--json", "status")) as { summary: { agents: object } };
   expect(summary.agents).toMatchObject({ pending: 1, approved: 0 });
 });
@@ -27,8 +27,8 @@ it("agents and drift are listed by how they fare", async () => {
   await orchestrator.modules.upload(systemCaller, { content });
   await orchestrator.operations.apply(systemCaller, { node_id, modules: ["web"] });
   await orchestrator.drift.check(systemCaller, { node_id });
-  expect(await print("agents", "list")).toMatch(/succeeded +in_sync +\S+ +web@1/);
-  const lists = (...args: string[]): Promise<string> => print("agents", "list", ...args);
+  expect(await print("agents", "list", "-o", "wide")).toMatch(/succeeded +in_sync +\S+ +web@1/);
+  const lists = (...args: string[]): Promise<string> => print("agents", "list", "-o", "name", ...args);
   for (const filter of [
     ["--last-apply", "succeeded"],
     ["--drift", "in_sync"],

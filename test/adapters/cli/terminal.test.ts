@@ -1,6 +1,7 @@
 /** Questions at a real terminal: keys that answer, and keys that end the question. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { beforeEach, expect, it } from "vitest";
 import { startAskedFleet } from "../../support/asked-fleet.ts";
 import type { AskedFleet } from "../../support/asked-fleet.ts";
@@ -39,7 +40,7 @@ it.each([
   await terminal.shows(question);
   terminal.type(keys);
   expect(await terminal.exited()).toBe(1);
-  expect(terminal.screen).toMatch(/\r\nfleetwright: Nothing was changed\.\r\n$/);
+  expect(stripVTControlCharacters(terminal.screen)).toMatch(/\r\nfleetwright: Nothing was changed\.\r\n$/);
   expect(hasOld()).toBe(true);
 });
 

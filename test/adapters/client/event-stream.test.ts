@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -9,6 +9,7 @@ import { createClient } from "fleetwright/client";
 import type { Client, Fetch } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
+import { ApiError } from "../../../adapters/client/api-error.ts";
 import { readEvents } from "../../../adapters/client/event-stream.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -123,4 +124,101 @@ it("ends when its signal is aborted, also after memory was cleaned up", async ()
   await reading;
   server.closeAllConnections();
   server.close();
+});
+
+/** A stream of pieces that then ends. */
+function streamOf(...pieces: (string | Uint8Array)[]): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    start(controller) {
+      for (const piece of pieces)
+        controller.enqueue(typeof piece === "string" ? encoder.encode(piece) : piece);
+      controller.close();
+    },
+  });
+}
+
+describe("what a server sends", () => {
+  it.each([
+    ["\\n", "\n"],
+    ["\\r\\n", "\r\n"],
+    ["\\r", "\r"],
+  ])("is read with lines that end in %s, however it is cut", async (_name, end) => {
+    const text = `: alive${end}${end}id: 1${end}data: {"a":${end}data: "ü"}${end}${end}data:2${end}retry: 5${end}${end}`;
+    const bytes = new TextEncoder().encode(text);
+    for (const size of [1, 2, 3, bytes.length]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+        bytes.subarray(index * size, (index + 1) * size),
+      );
+      const stop = new AbortController();
+      const items: unknown[] = [];
+      for await (const item of readEvents(() => Promise.resolve(streamOf(...pieces)), stop.signal)) {
+        items.push(item);
+        if (items.length === 2) stop.abort();
+      }
+      expect(items).toEqual([{ a: "ü" }, 2]);
+    }
+  });
+
+  it("is gone on with after the last id, also where what came last has none", async () => {
+    const opened: (string | null)[] = [];
+    const stop = new AbortController();
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const open = (after: string | null): Promise<ReadableStream<Uint8Array>> => {
+      opened.push(after);
+      if (opened.length === 3) stop.abort();
+      return Promise.resolve(streamOf(opened.length === 1 ? "id: 7\ndata: 1\n\ndata: 2\n\n" : "data: 3\n\n"));
+    };
+    const items: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of readEvents(open, stop.signal)) items.push(item);
+    })();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await reading;
+    expect(opened).toEqual([null, "7", "7"]);
+    expect(items.slice(0, 3)).toEqual([1, 2, 3]);
+  });
+
+  it("is asked for with pauses that grow to half a minute, and begin anew once something came", async () => {
+    vi.useFakeTimers({ now: 0 });
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    onTestFinished(() => {
+      vi.useRealTimers();
+      vi.restoreAllMocks();
+    });
+    const times: number[] = [];
+    const stop = new AbortController();
+    const open = (): Promise<ReadableStream<Uint8Array>> => {
+      times.push(Date.now());
+      if (times.length === 9) return Promise.resolve(streamOf("data: 1\n\n"));
+      if (times.length === 11) stop.abort();
+      return Promise.reject(new TypeError("fetch failed"));
+    };
+    const reading = (async () => {
+      for await (const _ of readEvents(open, stop.signal));
+    })();
+    await vi.advanceTimersByTimeAsync(600_000);
+    await reading;
+    const pauses = times.slice(1).map((time, index) => time - times[index]!);
+    expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 500, 1_000]);
+  });
+
+  it("leaves nothing at the signal of who reads", async () => {
+    const { signal } = new AbortController();
+    let opened = 0;
+    const open = (): Promise<ReadableStream<Uint8Array>> => {
+      opened += 1;
+      return opened < 3
+        ? Promise.resolve(streamOf("data: 1\n\n"))
+        : Promise.reject(
+            new ApiError({ type: "x", title: "x", detail: "x", status: 403, code: "FORBIDDEN" }),
+          );
+    };
+    const reading = async (): Promise<void> => {
+      for await (const _ of readEvents(open, signal));
+    };
+    await expect(reading()).rejects.toMatchObject({ code: "FORBIDDEN" });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
 });

@@ -1,8 +1,10 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import type { Fetch } from "fleetwright/client";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { pause } from "../../../adapters/client/retry.ts";
 import { serve } from "../../support/server.ts";
 
 const quick = { firstPauseMs: 1 };
@@ -99,6 +101,32 @@ describe("a call that fails by chance", () => {
     });
     expect(asked).toHaveLength(1);
   });
+});
+
+it("ends in the middle of a pause, sends nothing more and leaves nothing at the signal", async () => {
+  const stop = new AbortController();
+  const { fetch, asked } = scripted(refusal(503, "UNAVAILABLE"));
+  const retry = { firstPauseMs: 3_600_000, longestPauseMs: 3_600_000 };
+  const call = createClient({ url, token: "fw_x", fetch, retry }).agents.list({}, { signal: stop.signal });
+  await vi.waitFor(() => expect(getEventListeners(stop.signal, "abort")).toHaveLength(1));
+  stop.abort();
+  await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(asked).toHaveLength(1);
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+});
+
+it("a pause that begins after the end of its signal is over at once", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  await pause(3_600_000, AbortSignal.abort());
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("a signal that outlives many calls keeps nothing of them", async () => {
+  const { signal } = new AbortController();
+  const { fetch } = scripted(refusal(503, "UNAVAILABLE"), reset, ok);
+  await createClient({ url, token: "fw_x", fetch, retry: quick }).agents.list({}, { signal });
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it.each([

@@ -1,10 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
 import { createRouteNames } from "../../../adapters/h3/route-names.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const token = "a-token-of-sixteen";
 
@@ -12,14 +11,6 @@ async function start(options: Partial<ServerOptions>): Promise<RunningServer> {
   const server = await startServer({ storage: new MemoryStorage(), listen: { port: 0 }, ...options });
   onTestFinished(() => server.close());
   return server;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The value of a line, by its name and labels. */
@@ -95,7 +86,7 @@ test("the figures are of requests, agents, operations, commits, the event loop a
     expect(valueOf(text, "fleetwright_server_commit_duration_seconds_count")).toBeGreaterThan(0);
     expect(valueOf(text, "fleetwright_server_audit_head_sequence")).toBeGreaterThan(0);
     expect(
-      valueOf(text, 'fleetwright_server_event_loop_lag_seconds{quantile="0.99"}'),
+      valueOf(text, 'fleetwright_server_event_loop_lag_seconds{statistic="p99"}'),
     ).toBeGreaterThanOrEqual(0);
     expect(valueOf(text, "fleetwright_server_resident_memory_bytes")).toBeGreaterThan(1e7);
     expect(valueOf(text, "fleetwright_server_cpu_seconds_total")).toBeGreaterThan(0);

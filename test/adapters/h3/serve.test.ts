@@ -1,5 +1,7 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:https";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createApp } from "../../../adapters/h3/app.ts";
@@ -67,7 +69,47 @@ describe("listening", () => {
     response.resume();
     expect(response.statusCode).toBe(200);
   });
+
+  test("shows another certificate to who connects from then on, and leaves open connections alone", async () => {
+    const [tls, next, other] = [
+      await createCertificate(),
+      await createCertificate(),
+      await createCertificate(),
+    ];
+    await using server = await listenApp(toyApp(), { port: 0, tls });
+    const kept = connectTls({ port: server.port, host: "127.0.0.1", ca: tls.cert });
+    await once(kept, "secureConnect");
+    for (const broken of [{ key: other.key }, { cert: "" }, { key: "" }, { cert: "", key: "" }])
+      expect(() => server.renewCertificate({ ...next, ...broken })).toThrow(/can't be used/);
+    expect(await certificateOf(server.port, tls.cert)).toBe(fingerprintOf(tls.cert));
+    server.renewCertificate(next);
+    expect(await certificateOf(server.port, next.cert)).toBe(fingerprintOf(next.cert));
+    await expect(certificateOf(server.port, tls.cert)).rejects.toThrow();
+    kept.write("GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    const [answer] = (await once(kept, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 200/);
+    kept.destroy();
+  });
+
+  test("without TLS shows no certificate", async () => {
+    await using server = await listenApp(toyApp(), { port: 0 });
+    const tls = await createCertificate();
+    expect(() => server.renewCertificate(tls)).toThrow(/without TLS/);
+  });
 });
+
+const fingerprintOf = (cert: string): string => new X509Certificate(cert).fingerprint256;
+
+/** The certificate that a new connection is shown, by its fingerprint; rejects where the client does not trust it. */
+async function certificateOf(port: number, ca: string): Promise<string> {
+  const socket = connectTls({ port, host: "127.0.0.1", ca });
+  try {
+    await once(socket, "secureConnect");
+    return socket.getPeerX509Certificate()?.fingerprint256 ?? "";
+  } finally {
+    socket.destroy();
+  }
+}
 
 describe("closing", () => {
   test("tells sockets that the server goes away", async () => {

@@ -26,6 +26,9 @@ export interface Schema {
 export type KnownTexts = (field: string) => readonly string[];
 
 const plain = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
+const moments = fc
+  .date({ min: new Date("2020-01-01"), max: new Date("2040-01-01"), noInvalidDate: true })
+  .map((date) => date.toISOString());
 const hostileText = hostileTexts(["x", "2030-01-01T00:00:00Z", "role=web"]);
 
 /** What is no value that a schema would ever ask for. */
@@ -83,19 +86,20 @@ export class SchemaValues {
       case "object":
         return this.#object(schema, wild);
       default:
-        return this.#texts(field, wild);
+        return this.#texts(schema, field, wild);
     }
   }
 
   /** Mostly what is known when the value is made. */
-  #texts(field: string, wild: number): fc.Arbitrary<string> {
-    const known = fc.tuple(fc.nat(), plain).map(([at, otherwise]) => {
+  #texts({ format, pattern }: Schema, field: string, wild: number): fc.Arbitrary<string> {
+    const made = format === "date-time" ? moments : pattern === undefined ? plain : this.#matching(pattern);
+    const known = fc.tuple(fc.nat(), made).map(([at, otherwise]) => {
       const texts = this.#known(field);
       return texts[at % texts.length] ?? otherwise;
     });
     return fc.oneof(
       { weight: 8, arbitrary: known },
-      { weight: 1, arbitrary: plain },
+      { weight: 1, arbitrary: made },
       { weight: wild > 0 ? 1 : 0, arbitrary: hostileText },
     );
   }
@@ -104,7 +108,9 @@ export class SchemaValues {
     const { properties = {}, required = [], additionalProperties } = schema;
     const fields = Object.entries(properties).map(([name, property]) => {
       const value = this.of(property, name, wild);
-      return [name, required.includes(name) ? value : fc.option(value, { nil: undefined })] as const;
+      // Of many that may be left out, two seldom fit each other.
+      const optional = fc.option(value, { nil: undefined, freq: 1 });
+      return [name, required.includes(name) ? value : optional] as const;
     });
     const named = fc.record(Object.fromEntries(fields));
     if (typeof additionalProperties !== "object") return named;
@@ -114,6 +120,15 @@ export class SchemaValues {
       { maxKeys: 3 },
     );
     return fc.tuple(named, others).map(([one, other]) => ({ ...other, ...one }));
+  }
+
+  /** Texts that fit a pattern; plain ones where it says what can't be made from it, a lookahead say. */
+  #matching(pattern: string): fc.Arbitrary<string> {
+    try {
+      return fc.stringMatching(new RegExp(pattern, "u"), { maxLength: 60 });
+    } catch {
+      return plain;
+    }
   }
 
   #resolved(schema: Schema): Schema {

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../../lib/json.ts";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../../lib/storage/storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
@@ -111,6 +112,27 @@ describe("a message that is over", () => {
     expect(await deliveriesOf(test, id, ["dead"])).toMatchObject([{ id: dead!.id }]);
     await pass(test, dayMs, 3_600_000);
     expect(await deliveriesOf(test, id, [])).toEqual([]);
+  }, 60_000);
+
+  it("goes after a week where its channel is gone, whatever became of it", async () => {
+    const { url } = await startReceiver((response) => response.socket?.destroy());
+    const { test } = await start();
+    const { id } = await webhook(test, url, { events: ["operator.*"] });
+    await addOperator(test, "ada");
+    await pass(test, 3_000);
+    const [made] = (await test.storage.list<JsonObject>("deliveries")).items;
+    const orphan = {
+      ...made!.value,
+      id: "01b8dac5-b400-7000-8000-000000000000",
+      channel_id: "01b8dac5-b400-7000-8000-000000000001",
+    };
+    await test.storage.commit([{ kind: "put", collection: "deliveries", key: orphan.id, value: orphan }]);
+    await pass(test, 6 * dayMs, 3_600_000);
+    const channelsOf = async (): Promise<unknown[]> =>
+      (await test.storage.list<JsonObject>("deliveries")).items.map((each) => each.value["channel_id"]);
+    expect(await channelsOf()).toContain(orphan.channel_id);
+    await pass(test, 1.5 * dayMs, 3_600_000);
+    expect(await channelsOf()).toEqual([id]);
   }, 60_000);
 
   it("and is sent once more is tried as often as a new one", async () => {

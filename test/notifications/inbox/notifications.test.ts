@@ -163,6 +163,28 @@ describe("what an operator read", () => {
     expect((await list({}, other.caller)).unread).toBe(6);
   });
 
+  it("goes with the notification, after notificationRetentionDays, and with nothing else", async () => {
+    const dayMs = 86_400_000;
+    const { caller } = await test.signIn("Viewer");
+    const read = async (title: string): Promise<void> => {
+      const { id } = (await list({}, caller)).items.find((each) => each.title.includes(title))!;
+      await test.orchestrator.notifications.read(caller, { id });
+    };
+    await tellOperators("ada");
+    await read("ada");
+    await pass(test, 60 * dayMs, 24 * 3_600_000);
+    await tellOperators("bob");
+    await read("bob");
+    expect(await test.storage.count("notification_reads")).toBe(2);
+    await pass(test, 31 * dayMs, 24 * 3_600_000);
+    expect((await titles()).filter((title) => title.startsWith("Operator"))).toEqual([
+      "Operator bob was added as Viewer",
+    ]);
+    expect(await test.storage.count("notification_reads")).toBe(1);
+    await pass(test, 60 * dayMs, 24 * 3_600_000);
+    expect(await test.storage.count("notification_reads")).toBe(0);
+  }, 30_000);
+
   it("is refused for what there is not", async () => {
     const id = "0197a5b4-6d1e-7c3a-9f00-0123456789ab";
     const read = test.orchestrator.notifications.read(systemCaller, { id });

@@ -2,7 +2,7 @@
 # Boots copies of this machine in namespaces, one after another: `unshare --mount sh throwaway-machine.sh FOLDER`.
 #
 # FOLDER is an empty folder; SOURCE is the repository and MODULES its node_modules, which the copy sees below /opt.
-# INIT is `systemd`, `openrc` or `none`; PACKAGES is a folder of Debian packages that are installed in the copy first.
+# INIT is `systemd`, `openrc`, `reaper` or `none`; PACKAGES is a folder of Debian packages that are installed in the copy first.
 # NETWORK is `own` (loopback alone) or `shared`. The copy is written to memory, so nothing of it outlives this process.
 #
 # Writes a line with the process id of each copy's process 1. A line on standard input is the reset button; its end ends all.
@@ -56,6 +56,7 @@ inside() {
   rmdir /run/outside
   echo "$process"
   set -- sleep infinity
+  [ "$INIT" != reaper ] || set -- sh -c 'while :; do sleep 0.2; done'
   [ "$INIT" != systemd ] || set -- /lib/systemd/systemd --system --unit=multi-user.target
   [ "$INIT" != openrc ] || set -- /sbin/openrc-init
   # Modules of the kernel and its clock are everybody's too.

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, realpathSync } from "node:fs";
+import { lstatSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createInterface, type Interface } from "node:readline";
@@ -16,8 +16,8 @@ import { RelayedHost } from "./relayed-host.ts";
 
 /** What runs the machine. */
 export interface ThrowawayMachineOptions {
-  /** Process 1. Default: one that does nothing. */
-  init?: "none" | "systemd" | "openrc";
+  /** Process 1. `reaper` takes orphans away when they end. Default: one that does nothing. */
+  init?: "none" | "reaper" | "systemd" | "openrc";
   /** Folder of Debian packages to install before the first boot. */
   packages?: string;
   /** `shared` is this machine's. Default: loopback alone. */
@@ -37,7 +37,8 @@ const bootTimeoutMs = 60_000;
 
 /** A machine that runs. */
 export class ThrowawayMachine implements AsyncDisposable {
-  readonly #init: "none" | "systemd" | "openrc";
+  readonly #init: ThrowawayMachineOptions["init"];
+  readonly #folder: string;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: Interface;
@@ -63,8 +64,8 @@ export class ThrowawayMachine implements AsyncDisposable {
       NETWORK: network,
     };
     // The script removes it.
-    const folder = mkdtempSync(join(tmpdir(), "fleetwright-machine-"));
-    const args = ["--mount", "sh", script, folder];
+    this.#folder = mkdtempSync(join(tmpdir(), "fleetwright-machine-"));
+    const args = ["--mount", "sh", script, this.#folder];
     this.#child = spawn("unshare", args, { env, stdio: ["pipe", "pipe", "pipe"] });
     this.#exited = once(this.#child, "close");
     this.#child.stderr?.on("data", (piece: Buffer) => (this.#stderr += piece.toString()));
@@ -115,6 +116,20 @@ export class ThrowawayMachine implements AsyncDisposable {
     this.host.files.writeFile(path, Buffer.from(content), { mode });
   }
 
+  /** What it has and the machine that it copies has not, and the other way round, with a minus sign. */
+  differences(): string[] {
+    // What is written goes there; what was removed is a device there.
+    const written = `/proc/${this.#child.pid}/root${this.#folder}/upper`;
+    const { stdout } = spawnSync("find", [written, "-mindepth", "1", "-printf", "%y /%P\n"], {
+      encoding: "utf8",
+    });
+    return stdout.split("\n").flatMap((line) => {
+      const [kind, path] = [line.slice(0, 1), line.slice(2)];
+      if (kind === "c") return [`-${path}`];
+      return path === "" || lstatSync(path, { throwIfNoEntry: false }) ? [] : [path];
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#host?.[Symbol.asyncDispose]();
     this.#child.stdin?.end();
@@ -142,7 +157,7 @@ export class ThrowawayMachine implements AsyncDisposable {
   }
 
   #isUp(): boolean {
-    if (this.#init === "none") return true;
+    if (this.#init === "none" || this.#init === "reaper") return true;
     if (this.#init === "openrc") return this.run("rc-status", "--runlevel").stdout === "default\n";
     // Degraded: something that this machine has can't run in a namespace.
     return /^(running|degraded)$/m.test(this.run("systemctl", "is-system-running").stdout);

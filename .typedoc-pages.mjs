@@ -1,0 +1,29 @@
+/** How the guides stand in the documentation site: under their own titles, in groups. `typedoc.json` names it. */
+import { Converter, Renderer } from "typedoc";
+
+/** Which group a page is in, by its folder. */
+const groups = [
+  [/\/docs\/how-to\//, "How to"],
+  [/\/docs\/resources\//, "Resource types"],
+  [/\/docs\/decisions\//, "Decisions"],
+  [/(\/docs\/|\/[A-Z]+\.md$)/, "Guides"],
+];
+
+/** @param app - TypeDoc's `Application`. */
+export function load(app) {
+  const titles = new Map();
+  app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, page) => {
+    const path = page.project.files.getReflectionPath(page) ?? "";
+    page.frontmatter.group = groups.find(([pattern]) => pattern.test(path))?.[1];
+    const title = /^# (.+)$/m.exec(page.content.map(({ text }) => text).join(""))?.[1];
+    if (title !== undefined) titles.set(page, title.replaceAll("`", ""));
+  });
+  // Addresses are made of names before this: they stay those of the files, whatever the titles say.
+  app.renderer.on(
+    Renderer.EVENT_BEGIN,
+    () => {
+      for (const [page, title] of titles) page.name = title;
+    },
+    1_000,
+  );
+}

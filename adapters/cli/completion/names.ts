@@ -1,0 +1,114 @@
+/** Names for completion: from the server, by one call that takes a second at most, or from the folder of the user. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createClient } from "../../client/client.ts";
+import type { Client } from "../../client/client.ts";
+import type { CommandContext } from "../context.ts";
+import { homeFolder, readProfile, serverUrl, usualProfile } from "../profile.ts";
+import type { NameSource } from "../vocabulary.ts";
+import type { Place, Word } from "./place.ts";
+
+/** A command that completes starts, asks and ends within about a second. */
+const longestWaitMs = 800;
+
+/** Names of one page, which is all that is asked for. */
+const limit = 500;
+
+/**
+ * Names that begin as typed. None where nobody is signed in, and where the server is away, slow or refuses: nobody who types a line wants to
+ * read why.
+ */
+export async function findNames(
+  context: CommandContext,
+  { source, typed, given }: Pick<Place, "source" | "typed" | "given">,
+): Promise<Word[]> {
+  if (source === null || source === "files" || source === "folders") return [];
+  try {
+    if (source === "profiles") return profiles(context);
+    const client = connect(context, given);
+    return client === null ? [] : await ask[source](client, typed);
+  } catch {
+    return [];
+  }
+}
+
+/** Calls with the session that there is and opens none: that would take more calls, and a passphrase that nobody can be asked for. */
+function connect(context: CommandContext, given: Place["given"]): Client | null {
+  const profile = readProfile(context);
+  const url = serverUrl(context, given.url, profile);
+  // A session belongs to the server that opened it, and no other is to see its token.
+  if (profile?.token === undefined || profile.url !== url) return null;
+  const signal = AbortSignal.timeout(longestWaitMs);
+  return createClient({
+    url,
+    token: profile.token,
+    retry: { attempts: 1 },
+    fetch: (target, init) => fetch(target, { ...init, signal }),
+  });
+}
+
+type Ask = (client: Client, typed: string) => Promise<Word[]>;
+
+const ask: Readonly<Record<Exclude<NameSource, "profiles" | "files" | "folders">, Ask>> = {
+  agents: findAgents,
+  assignments: async ({ assignments }) => named((await assignments.list({ limit })).items),
+  channels: async ({ channels }) => ids((await channels.list({ limit })).items),
+  "enrolment tokens": async ({ enrolmentTokens }) => ids((await enrolmentTokens.list({ limit })).items),
+  modules: async ({ modules }) => named((await modules.list({ limit })).items),
+  operations: async ({ operations }, typed) =>
+    (await operations.list(newest(typed))).items.map(({ operation_id, kind, agent_name, status }) => ({
+      word: operation_id,
+      about: `${kind} on ${agent_name}: ${status}`,
+    })),
+  operators: async ({ operators }) =>
+    (await operators.list({ limit })).items.map(({ username, role }) => ({ word: username, about: role })),
+  rollouts: async ({ rollouts }, typed) =>
+    (await rollouts.list(newest(typed))).items.map(({ rollout_id, kind, assignment, command, status }) => ({
+      word: rollout_id,
+      about: `${kind} of ${assignment ?? command ?? "a script"}: ${status}`,
+    })),
+  secrets: async ({ secrets }) => named((await secrets.list({ limit })).items),
+  terminals: async ({ terminals }, typed) =>
+    (await terminals.list(newest(typed))).items.map(({ session_id, agent_name, status }) => ({
+      word: session_id,
+      about: `on ${agent_name}: ${status}`,
+    })),
+  thresholds: async ({ thresholds }) => ids((await thresholds.list({ limit })).items),
+  windows: async ({ maintenanceWindows }) =>
+    (await maintenanceWindows.list({ limit })).items.map(({ id, reason, mode }) => ({
+      word: id,
+      about: `${mode}: ${reason}`,
+    })),
+};
+
+/** Of one that has no name yet its hostname; from as many digits on as commands take, ids. */
+async function findAgents({ agents }: Client, typed: string): Promise<Word[]> {
+  const isId = /^[0-9a-f]{8,32}$/.test(typed);
+  const which = isId ? { id_prefix: typed } : typed === "" ? {} : { search: typed.slice(0, 100) };
+  const { items } = await agents.list({ ...which, limit });
+  return items.map(({ node_id, name, hostname, status }) => ({
+    word: isId ? node_id : (name ?? hostname),
+    about: isId ? (name ?? hostname) : status,
+  }));
+}
+
+/** Of what there are ever more the newest few, or those that begin as typed. */
+function newest(typed: string): { limit: number; id_prefix?: string } {
+  return /^[0-9a-f][0-9a-f-]{3,35}$/.test(typed) ? { limit: 50, id_prefix: typed } : { limit: 50 };
+}
+
+function named(items: readonly { name: string }[]): Word[] {
+  return items.map(({ name }) => ({ word: name }));
+}
+
+function ids(items: readonly { id: string; name?: string | undefined }[]): Word[] {
+  return items.map(({ id, name = "" }) => ({ word: id, about: name }));
+}
+
+function profiles(context: CommandContext): Word[] {
+  const files = readdirSync(join(homeFolder(context), "profiles"), { withFileTypes: true });
+  const others = files.flatMap(({ name }) =>
+    name.endsWith(".json") ? [name.slice(0, -".json".length)] : [],
+  );
+  return [usualProfile, ...others].map((word) => ({ word }));
+}

@@ -1,0 +1,173 @@
+/** Files on their way to machines: whole or from where a download broke off, so many at a time, and none that is held open for nothing. */
+import { open, type FileHandle } from "node:fs/promises";
+import { OrchestratorError } from "fleetwright";
+import { sourceOfAddress } from "fleetwright/ports";
+import { namesEntityTag } from "../http/entity-tags.ts";
+import type { AgentArtifact } from "./agent-artifacts.ts";
+import { readRange, type ByteRange } from "./byte-range.ts";
+import { Patience } from "./slow-readers.ts";
+
+/** What downloads may take. */
+export interface DownloadLimits {
+  /** At one time in this process; each holds a file open. */
+  most: number;
+  /** Of these, of one address (of IPv6: one /64), so that nobody holds all. Machines behind one address share them. */
+  mostOfSource: number;
+  /** Bytes a second; who takes less over a longer time is cut off. */
+  slowestBytesPerSecond: number;
+  /** Milliseconds that one who takes nothing is waited for at the beginning; five times as long after much was taken. */
+  patienceMs: number;
+}
+
+/** 45 MB take 24 minutes at the slowest. */
+export const downloadLimits: DownloadLimits = {
+  most: 64,
+  mostOfSource: 8,
+  slowestBytesPerSecond: 32 * 1024,
+  patienceMs: 30_000,
+};
+
+/** When who was refused may ask again, seconds: a download of a machine that is near takes a few. */
+const retrySeconds = 10;
+
+const pieceBytes = 64 * 1024;
+
+/** Who asks for a file, and for which part of it. */
+export interface DownloadRequest {
+  method: string;
+  headers: Headers;
+  /** Null: unknown. */
+  address: string | null;
+}
+
+/** What is sent. */
+export interface DownloadFile extends AgentArtifact {
+  path: string;
+}
+
+/** Answers with files. */
+export class Downloads {
+  readonly #limits: DownloadLimits;
+  readonly #bySource = new Map<string, number>();
+  #running = 0;
+
+  constructor(limits: DownloadLimits = downloadLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Answers with a file, or that it is the one that the caller has.
+   *
+   * @throws {OrchestratorError} `RATE_LIMITED`; `UNAVAILABLE` where the file is not as it was built.
+   */
+  async answer({ method, headers: asked, address }: DownloadRequest, file: DownloadFile): Promise<Response> {
+    const { size, sha256 } = file;
+    const etag = `"${sha256}"`;
+    const headers = { etag, "cache-control": "no-cache", "accept-ranges": "bytes" };
+    if (namesEntityTag(asked.get("if-none-match") ?? undefined, etag))
+      return new Response(null, { status: 304, headers });
+    const range = method === "GET" ? readRange(asked, { etag, size }) : null;
+    if (range === "unsatisfiable")
+      return new Response(null, {
+        status: 416,
+        headers: { ...headers, "content-length": "0", "content-range": `bytes */${size}` },
+      });
+    const part = range ?? { from: 0, to: size };
+    const answer = {
+      status: range === null ? 200 : 206,
+      headers: {
+        ...headers,
+        "content-type": "application/octet-stream",
+        "content-disposition": `attachment; filename="${file.file}"`,
+        "content-length": String(part.to - part.from),
+        ...(range !== null && { "content-range": `bytes ${part.from}-${part.to - 1}/${size}` }),
+      },
+    };
+    if (method === "HEAD") return new Response(null, answer);
+    const leave = this.#enter(address === null ? "" : sourceOfAddress(address));
+    try {
+      return new Response(this.#send(await openAsBuilt(file), part, leave), answer);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Takes a place; the function returned gives it back. */
+  #enter(source: string): () => void {
+    const own = this.#bySource.get(source) ?? 0;
+    if (own >= this.#limits.mostOfSource || this.#running >= this.#limits.most)
+      throw new OrchestratorError("RATE_LIMITED", {
+        message: "Too many machines fetch the agent; try again.",
+        details: { retry_after_seconds: retrySeconds },
+      });
+    this.#bySource.set(source, own + 1);
+    this.#running += 1;
+    return () => {
+      const left = (this.#bySource.get(source) ?? 1) - 1;
+      if (left === 0) this.#bySource.delete(source);
+      else this.#bySource.set(source, left);
+      this.#running -= 1;
+    };
+  }
+
+  #send(handle: FileHandle, { from, to }: ByteRange, leave: () => void): ReadableStream<Uint8Array> {
+    const { patienceMs, slowestBytesPerSecond } = this.#limits;
+    const patience = new Patience(patienceMs, slowestBytesPerSecond);
+    const everyMs = Math.max(10, patienceMs / 12);
+    let at = from;
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      clearInterval(timer);
+      leave();
+      void handle.close();
+    };
+    let cut: (fault: Error) => void = () => {};
+    const timer = setInterval(() => {
+      if (patience.lasts(everyMs, { taken: at - from, isWaiting: true })) return;
+      end();
+      cut(new Error("It was read too slowly."));
+    }, everyMs);
+    timer.unref();
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => void (cut = (fault) => controller.error(fault)),
+        async pull(controller) {
+          try {
+            const wanted = Math.min(pieceBytes, to - at);
+            const { bytesRead, buffer } = await handle.read(new Uint8Array(wanted), 0, wanted, at);
+            if (isOver) return;
+            if (bytesRead === 0 && wanted > 0) throw new Error("The file became shorter while it was sent.");
+            at += bytesRead;
+            if (bytesRead > 0) controller.enqueue(buffer.subarray(0, bytesRead));
+            if (at < to) return;
+            end();
+            controller.close();
+          } catch (error) {
+            // The file is closed under a read where the reader was cut off.
+            if (isOver) return;
+            end();
+            controller.error(error);
+          }
+        },
+        cancel: end,
+      },
+      // What nobody reads is not held in memory.
+      { highWaterMark: 0 },
+    );
+  }
+}
+
+/** Opens a file that is as long as it was when it was built. */
+async function openAsBuilt({ path, size }: DownloadFile): Promise<FileHandle> {
+  const handle = await open(path).catch((cause: unknown) => {
+    throw new OrchestratorError("UNAVAILABLE", { message: "The agent that was built can't be read.", cause });
+  });
+  if ((await handle.stat()).size === size) return handle;
+  await handle.close();
+  throw new OrchestratorError("UNAVAILABLE", {
+    message: "The agent is not as it was built: run `npm run build:agent` again.",
+  });
+}

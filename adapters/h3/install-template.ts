@@ -1,0 +1,277 @@
+/** The text of `GET /install.sh`, with a mark where each fact is written in. */
+
+/** The script; `@NAME@` stands for a fact. */
+export const installTemplate = `#!/bin/sh
+# Installs the Fleetwright agent and starts it for the server below. Run it again to upgrade; --help tells its options.
+#   programs   /opt/fleetwright-agent, a folder for each version; "current" is the one that runs
+#   settings   /etc/fleetwright-agent       key and state   /var/lib/fleetwright-agent
+set -eu
+server=@SERVER@
+agent_url=@AGENT_URL@
+orchestrator_key=@KEY@
+version=@VERSION@
+home=/opt/fleetwright-agent
+etc=/etc/fleetwright-agent
+
+usage() {
+  cat << 'END'
+install.sh [--token TOKEN | --token-file FILE] [--ca-file FILE] [--with-node] [--no-start]
+install.sh --uninstall
+  --token TOKEN      an enrolment token, which approves this machine. "ps" shows it while this runs, and --token-file does not
+  --token-file FILE  a file that holds it. So does FLEETWRIGHT_ENROLMENT_TOKEN of the environment, which sudo takes away unless it
+                     is told: sudo --preserve-env=FLEETWRIGHT_ENROLMENT_TOKEN sh
+  --ca-file FILE     certificates, PEM, to know the server by
+  --with-node        use the Node of this machine (20.19 or newer), not the one inside
+  --no-start         install, and leave it to you to start it
+  --uninstall        take the agent away, with its key and state
+END
+}
+
+fail() {
+  printf 'install.sh: %s\\n' "$*" >&2
+  exit 1
+}
+
+# The sha256 of the agent for a platform; nothing where the server has none.
+hash_of() {
+  sha256=
+  case "$1" in
+@ARTIFACTS@
+  esac
+}
+
+size_of() {
+  if [ -f "$1" ]; then wc -c < "$1"; else echo 0; fi
+}
+
+# Asks once. Where a part of the file is there, the rest of it is asked for, if it is still the same one.
+get() {
+  if command -v curl > /dev/null; then
+    curl -sSf --speed-limit 1 --speed-time 60 -C - -H "If-Range: \\"$sha256\\"" -D "$work/head" -o "$2" "$1" 2> "$work/told"
+  elif command -v wget > /dev/null; then
+    wget -q -S -c --header="If-Range: \\"$sha256\\"" \${ca:+--ca-certificate="$ca"} -O "$2" "$1" 2> "$work/head"
+  else fail "it needs curl or wget."; fi
+}
+
+# Asks until all of it is there: when the server says so where it is busy, and again where a download broke off.
+fetch() {
+  waits=0 faults=0
+  while :; do
+    had=$(size_of "$2")
+    rm -f "$work/head"
+    code=0
+    get "$1" "$2" || code=$?
+    [ "$code" != 0 ] || return 0
+    status=$(sed -n 's|^ *HTTP/[0-9.]* \\([0-9]*\\).*|\\1|p' "$work/head" 2> /dev/null | tail -n 1)
+    pause=$(sed -n 's|^ *[Rr]etry-[Aa]fter: *\\([0-9]\\{1,2\\}\\)[^0-9]*$|\\1|p' "$work/head" 2> /dev/null | tail -n 1)
+    if [ "$status" = 429 ]; then
+      [ "$waits" != 0 ] || echo "The server is busy; this waits for its turn." >&2
+      waits=$((waits + 1))
+    elif [ "$(size_of "$2")" -gt "$had" ]; then
+      faults=0
+    else
+      faults=$((faults + 1))
+      # 33 of curl, and 416: what is here is no beginning of what is there.
+      if [ "$code" = 33 ] || [ "$status" = 416 ]; then rm -f "$2"; fi
+      case "$status" in 416) ;; 4*) return 1 ;; esac
+      # A certificate that is not trusted, to wget and to curl.
+      case "$code" in 5 | 60) return 1 ;; esac
+    fi
+    if [ "$waits" -gt 90 ] || [ "$faults" -gt 4 ]; then return 1; fi
+    sleep "\${pause:-2}"
+  done
+}
+
+init_system() {
+  if [ -d /run/systemd/system ]; then echo systemd
+  elif command -v rc-service > /dev/null && [ -d /run/openrc ]; then echo openrc
+  elif [ -d /etc/init.d ] && command -v update-rc.d > /dev/null && command -v start-stop-daemon > /dev/null; then echo sysvinit
+  else echo none; fi
+}
+
+# Unpacks the agent into a folder of its own and tries it there, before anything of this machine is changed.
+place() {
+  case "$(uname -m)" in
+    x86_64 | amd64) platform=linux-x64 ;;
+    aarch64 | arm64) platform=linux-arm64 ;;
+    *) platform=node ;;
+  esac
+  hash_of "$platform"
+  if [ -n "$with_node" ] || [ -z "$sha256" ]; then platform=node; hash_of node; fi
+  [ -n "$sha256" ] || fail "the server has no agent for $(uname -sm); 'npm run build:agent' makes one there."
+  folder=$version-$platform-$(printf %.8s "$sha256")
+  [ ! -d "$home/$folder" ] || return 0
+  mkdir -p "$home"
+  work=$(mktemp -d "$home/new.XXXXXX")
+  fetch "$server/agent/$platform" "$work/agent.tar.gz" || fail "$server/agent/$platform could not be fetched.
+  $(head -n 1 "$work/told" 2> /dev/null || tail -n 1 "$work/head")"
+  found=$(sha256sum "$work/agent.tar.gz")
+  [ "\${found%% *}" = "$sha256" ] || fail "what came from $server/agent/$platform is not what this script was made for: its sha256 is
+  \${found%% *}, not
+  $sha256. Nothing was installed."
+  mkdir "$work/version"
+  tar -xzf "$work/agent.tar.gz" -C "$work/version" --no-same-owner
+  chmod 755 "$work/version"
+  if [ "$platform" = node ] && command -v node > /dev/null; then ln -s "$(command -v node)" "$work/version/node"; fi
+  told=$("$work/version/fleetwright-agent" --version 2>&1) || fail "the agent does not run here: $told"
+  mv "$work/version" "$home/$folder"
+}
+
+# What agent.conf says, in whichever spelling the agent takes: with blanks, in quotes, after "export".
+value_of() {
+  sed -n "s/^[[:space:]]*\\(export[[:space:]]\\{1,\\}\\)\\{0,1\\}$1[[:space:]]*=[[:space:]]*//p" "$etc/agent.conf" | tail -n 1 |
+    sed "s/[[:space:]]*\\$//; s/^\\"\\(.*\\)\\"\\$/\\1/; s/^'\\(.*\\)'\\$/\\1/"
+}
+
+# Whether agent.conf names the key of this server, be it as hex or as base64.
+obeys_server() {
+  key=$(value_of orchestrator_key)
+  case "$key" in
+    "" | *[!0-9A-Fa-f]*) key=$(printf %s "$key" | tr -- -_ +/ | base64 -d 2> /dev/null | od -An -v -tx1 | tr -d ' \\n') ;;
+  esac
+  [ "$(printf %s "$key" | tr A-F a-f)" = "$orchestrator_key" ]
+}
+
+# The address of a server in the form that agents connect to.
+agent_address() {
+  address=$(printf %s "$1" | sed 's|^http|ws|; s|/$||')
+  case "\${address#*://}" in
+    */*) printf %s "$address" ;;
+    *) printf %s "$address/agent/v1" ;;
+  esac
+}
+
+# Settings are written once: what an operator changed stays.
+configure() {
+  mkdir -p "$etc"
+  chmod 755 "$etc"
+  if [ -n "$token" ]; then (umask 077 && printf '%s\\n' "$token" > "$etc/token"); fi
+  if [ -n "$ca" ]; then
+    # A copy: where the file lies now, others may write, or nobody keep it.
+    cat "$ca" > "$etc/ca.pem.new"
+    chmod 644 "$etc/ca.pem.new"
+    mv "$etc/ca.pem.new" "$etc/ca.pem"
+    grep -qs '^NODE_EXTRA_CA_CERTS=' "$etc/environment" || echo "NODE_EXTRA_CA_CERTS=$etc/ca.pem" >> "$etc/environment"
+  fi
+  if [ ! -f "$etc/agent.conf" ]; then
+    cat > "$etc/agent.conf.new" << END
+# Each line is an option of fleetwright-agent --help, written so: terminals = false
+url = $agent_url
+orchestrator_key = $orchestrator_key
+\${token:+token_file = $etc/token}
+END
+    mv "$etc/agent.conf.new" "$etc/agent.conf"
+    return 0
+  fi
+  url=$(value_of url)
+  if [ -z "$url" ]; then told="looks for a server by itself"; else told="connects to $url"; fi
+  [ "$(agent_address "$url")" = "$agent_url" ] || echo "$etc/agent.conf stays as it is: the agent $told. This server is at $agent_url."
+  [ -n "$token" ] || return 0
+  file=$(value_of token_file)
+  # Whoever wrote the file may have left its last line without an end.
+  if [ -z "$file" ]; then printf '\\ntoken_file = %s\\n' "$etc/token" >> "$etc/agent.conf"
+  elif [ "$file" != "$etc/token" ]; then echo "$etc/agent.conf stays as it is: the agent reads the token in $file, and not the new one in $etc/token."; fi
+}
+
+switch() {
+  previous=$(readlink "$home/current" || true)
+  ln -sfn "$folder" "$home/current.new"
+  mv -T "$home/current.new" "$home/current"
+  mkdir -p /usr/local/bin
+  ln -sfn "$home/current/fleetwright-agent" /usr/local/bin/fleetwright-agent
+  # The version before stays, to go back to; where nothing was switched, that is whatever there is.
+  [ "$previous" != "$folder" ] || return 0
+  for old in "$home"/*/; do
+    old=$(basename "$old")
+    case "$old" in "$folder" | "$previous" | current | new.*) ;; *) rm -rf "\${home:?}/$old" ;; esac
+  done
+}
+
+start() {
+  case "$init" in
+    systemd)
+      if [ -z "$packaged" ]; then cp "$home/current/fleetwright-agent.service" /etc/systemd/system/; fi
+      systemctl daemon-reload
+      systemctl enable --quiet fleetwright-agent.service
+      [ -n "$no_start" ] || systemctl restart fleetwright-agent.service
+      ;;
+    openrc)
+      if [ -z "$packaged" ]; then install -m 755 "$home/current/fleetwright-agent.openrc" /etc/init.d/fleetwright-agent; fi
+      rc-update --quiet add fleetwright-agent default
+      [ -n "$no_start" ] || rc-service fleetwright-agent restart
+      ;;
+    sysvinit)
+      if [ -z "$packaged" ]; then install -m 755 "$home/current/fleetwright-agent.sysvinit" /etc/init.d/fleetwright-agent; fi
+      update-rc.d fleetwright-agent defaults
+      [ -n "$no_start" ] || /etc/init.d/fleetwright-agent restart
+      ;;
+  esac
+}
+
+main() {
+  token=\${FLEETWRIGHT_ENROLMENT_TOKEN:-}
+  unset FLEETWRIGHT_ENROLMENT_TOKEN
+  ca="" with_node="" no_start="" work="" uninstall="" packaged=""
+  while [ $# -gt 0 ]; do
+    case "$1" in
+      --token | --token-file | --ca-file) [ $# -gt 1 ] || fail "$1 needs a value." ;;
+    esac
+    case "$1" in
+      --token) token=$2; shift ;;
+      --token-file) token=$(cat "$2") || fail "$2 can't be read."; shift ;;
+      --ca-file) ca=$(readlink -f "$2") || true; [ -r "$ca" ] || fail "$2 can't be read."; shift ;;
+      --with-node) with_node=yes ;;
+      --no-start) no_start=yes ;;
+      --uninstall) uninstall=yes ;;
+      --help) usage; exit 0 ;;
+      *) usage >&2; exit 2 ;;
+    esac
+    shift
+  done
+  [ "$(uname -s)" = Linux ] || fail "the agent is built for Linux."
+  [ "$(id -u)" = 0 ] || fail "it must be root: curl -fsS $server/install.sh | sudo sh -s -- ..."
+  if [ -n "$uninstall" ]; then
+    [ -d "$home" ] || fail "there is no agent in $home."
+    [ ! -f "$home/package" ] || fail "the agent came as a package: 'apt purge fleetwright-agent' or 'rpm -e fleetwright-agent'."
+    for each in "$home/current/uninstall" "$home"/*/uninstall; do
+      if [ -f "$each" ]; then exec sh "$each"; fi
+    done
+    # A run that was cut off before it had unpacked an agent has made nothing else.
+    rm -rf "$home"
+    echo "The rest of an agent that was never installed is gone from this machine."
+    exit 0
+  fi
+  case "$token" in *[!A-Za-z0-9_-]*) fail "that is no enrolment token." ;; esac
+  if [ -f "$etc/agent.conf" ] && ! obeys_server; then
+    fail "this machine has an agent of another server: $etc/agent.conf does not name the key of $server. Nothing was changed."
+  fi
+  init=$(init_system)
+  if [ "$init" = none ] && [ -z "$no_start" ]; then
+    fail "there is no systemd, OpenRC or sysvinit here to start the agent: --no-start installs it, and you start it. Nothing was changed."
+  fi
+  if [ -n "$ca" ]; then export CURL_CA_BUNDLE="$ca"; fi
+  umask 022
+  # A cut-off run leaves nothing but a folder that the next one removes.
+  trap 'if [ -n "$work" ]; then rm -rf "$work"; rmdir "$home" 2> /dev/null || true; fi' EXIT
+  trap 'exit 1' HUP INT TERM
+  if [ -f "$home/package" ]; then
+    packaged=yes
+    echo "The agent is there as a package, which stays as it is: it is set up for $server."
+  else
+    rm -rf "$home"/new.*
+    place
+  fi
+  configure
+  [ -n "$packaged" ] || switch
+  start
+  if [ -n "$no_start" ]; then
+    echo "Installed. To start it: fleetwright-agent --config $etc/agent.conf --state-dir /var/lib/fleetwright-agent"
+  else
+    echo "Installed and started: fleetwright-agent $version, for $server."
+    [ -n "$token" ] || echo "It waits to be approved: fleetwright agents approve $(hostname)"
+  fi
+}
+
+# All of it is read before anything is done: a connection that broke off does no half of it.
+main "$@"
+`;

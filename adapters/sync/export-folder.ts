@@ -1,0 +1,92 @@
+/** A running server as the files of a fleet folder, without what is secret. */
+import { stringify } from "yaml";
+import { folderKinds, mayHoldPlainSecret } from "fleetwright";
+import type { FolderFile, FolderKind, PresentThing } from "fleetwright";
+import type { Client } from "../client/client.ts";
+import { namesFor, type NamedThing } from "./folder-names.ts";
+import { hasHiddenParams, readServer } from "./server-things.ts";
+
+/** How it is exported. */
+export interface ExportOptions {
+  /** Of the folder: what others manage is left out. */
+  label: string;
+  /** Whether modules and assignments are exported that may hold a secret as it is. */
+  sensitive: boolean;
+}
+
+/** What was left out, and why. */
+export interface LeftOut {
+  kind: FolderKind;
+  name: string;
+  why: string;
+}
+
+/** The files, and what is not in them. */
+export interface Exported {
+  files: FolderFile[];
+  leftOut: LeftOut[];
+}
+
+/** Reads all that nobody or this folder manages. Maintenance windows that are over and that nobody manages are passed over. */
+export async function exportFolder(client: Client, options: ExportOptions): Promise<Exported> {
+  const { label, sensitive } = options;
+  const present = await readServer(client, sensitive ? null : new Set());
+  const files: FolderFile[] = [{ path: "fleet.yaml", text: toYaml({ label }) }];
+  const leftOut: LeftOut[] = [];
+  for (const kind of folderKinds) {
+    const kept: PresentThing[] = [];
+    for (const thing of present.filter((each) => each.kind === kind)) {
+      if (thing.hasEnded && thing.managedBy === null) continue;
+      const why = whyLeftOut(thing, options);
+      if (why === null) kept.push(thing);
+      else leftOut.push({ kind, name: thing.name, why });
+    }
+    const named = namesFor(kept);
+    if (kind === "modules") await addModules(client, { named, sensitive, files, leftOut });
+    else if (named.length > 0) files.push(toFile(kind, named));
+  }
+  return { files, leftOut };
+}
+
+function whyLeftOut(thing: PresentThing, { label }: ExportOptions): string | null {
+  if (thing.managedBy !== null && thing.managedBy.label !== label)
+    return `the folder ${thing.managedBy.label} manages it`;
+  if (!isWritable(thing.values)) return "a number or a key in it can't be kept in a file";
+  return hasHiddenParams(thing) ? "a value of its params is secret" : null;
+}
+
+/** Whether a file says it again exactly as it is: large numbers and one key are refused where files are read. */
+function isWritable(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isInteger(value) || Number.isSafeInteger(value);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, inside]) => key !== "__proto__" && isWritable(inside));
+}
+
+async function addModules(
+  client: Client,
+  {
+    named,
+    sensitive,
+    files,
+    leftOut,
+  }: { named: readonly NamedThing[]; sensitive: boolean; files: FolderFile[]; leftOut: LeftOut[] },
+): Promise<void> {
+  for (const { name } of named) {
+    const { content } = await client.modules.get(name);
+    if (sensitive || !mayHoldPlainSecret(content))
+      files.push({ path: `modules/${name}.yaml`, text: content });
+    else leftOut.push({ kind: "modules", name, why: "its text may hold a secret as it is" });
+  }
+}
+
+function toFile(kind: FolderKind, named: readonly NamedThing[]): FolderFile {
+  const entries = named.map(({ name, thing, isByName }) => {
+    const id = isByName ? {} : { id: thing.id };
+    return [name, { ...id, ...thing.values }] as const;
+  });
+  return { path: `${kind}.yaml`, text: toYaml({ [kind]: Object.fromEntries(entries) }) };
+}
+
+function toYaml(value: object): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}

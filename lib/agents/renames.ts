@@ -1,0 +1,129 @@
+/** Names of agents that have one already: changed one by one, or many after what they tell of their machines. */
+import { answering, type Caller } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
+import { OrchestratorError } from "../errors.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { StoredDocument } from "../storage/storage.ts";
+import { asNameTaken, changeName, nameOf } from "./agent-names.ts";
+import type { AgentViews } from "./agent-views.ts";
+import type { AgentDocument } from "./documents.ts";
+import { invalid } from "./many-agents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+import type { Agent } from "./schemas.ts";
+
+/** An agent after it was renamed, or was named so already. */
+interface Renamed {
+  agent: Agent;
+  changed: boolean;
+}
+
+/** Gives agents other names. */
+export class Renames {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #views: AgentViews;
+
+  constructor(context: Context, { registry, views }: { registry: AgentRegistry; views: AgentViews }) {
+    this.#context = context;
+    this.#registry = registry;
+    this.#views = views;
+  }
+
+  /**
+   * Renames an agent: its document and both names in one step. Nothing is written where it is named so.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has no name yet; `ALREADY_EXISTS` with both agents;
+   * `PRECONDITION_FAILED`.
+   */
+  rename(
+    caller: Caller,
+    nodeId: string,
+    { name, options }: { name: string; options?: ChangeOptions | undefined },
+  ): Promise<Renamed> {
+    return retryOnConflict(async () => {
+      const before = await this.#registry.read(nodeId);
+      requireVersion(before, options);
+      const known = before.value.name;
+      if (known === undefined)
+        throw new OrchestratorError("INVALID_TRANSITION", { message: describeNameless(before.value) });
+      if (known === name) return { agent: this.#views.listed(before), changed: false };
+      return { agent: await this.#write(caller, before, { from: known, to: name }), changed: true };
+    });
+  }
+
+  /**
+   * Renames an agent after its hostname, or after an attribute. Resolves with whether it got another name.
+   *
+   * @throws {OrchestratorError} As {@link Renames.rename}; `VALIDATION_FAILED` where it tells nothing that a name can be made of.
+   */
+  async renameAfter(caller: Caller, nodeId: string, from: string): Promise<boolean> {
+    const { value } = await this.#registry.read(nodeId);
+    const told = from === "hostname" ? value.hostname : await this.#attribute(nodeId, from);
+    if (told === undefined) throw invalid("from", `the agent tells no ${from}`);
+    const name = nameOf(String(told));
+    if (name === null) throw invalid("from", `no name can be made of the ${from} that the agent tells`);
+    return (await this.rename(caller, nodeId, { name })).changed;
+  }
+
+  /**
+   * The agents of some wishes in an order in which each finds its name free that another of them gives up; null where two wish for one
+   * name. A circle has no such order: it comes as it is, and fails.
+   */
+  inOrder(wanted: ReadonlyMap<string, string>): string[] | null {
+    const holders = new Map<string, string>();
+    for (const nodeId of wanted.keys()) {
+      const name = this.#registry.index.get(nodeId)?.name;
+      if (name) holders.set(name.toLowerCase(), nodeId);
+    }
+    if (new Set([...wanted.values()].map((name) => name.toLowerCase())).size < wanted.size) return null;
+    const order = new Set<string>();
+    for (const first of wanted.keys()) {
+      // A chain of who waits for whom; its end goes first.
+      const chain = new Set<string>();
+      for (
+        let next: string | undefined = first;
+        next !== undefined && !chain.has(next) && !order.has(next);
+      ) {
+        chain.add(next);
+        next = holders.get(wanted.get(next)!.toLowerCase());
+      }
+      for (const nodeId of [...chain].toReversed()) order.add(nodeId);
+    }
+    return [...order];
+  }
+
+  async #attribute(nodeId: string, key: string): Promise<string | number | boolean | undefined> {
+    const { attributes = {} } = (await this.#registry.attributes(nodeId)) ?? {};
+    return Object.hasOwn(attributes, key) ? attributes[key] : undefined;
+  }
+
+  async #write(
+    caller: Caller,
+    before: StoredDocument<AgentDocument>,
+    { from, to }: { from: string; to: string },
+  ): Promise<Agent> {
+    const after: AgentDocument = { ...before.value, name: to };
+    const agent = this.#views.listed({ value: after, revision: before.revision + 1 });
+    const change = {
+      before,
+      after,
+      writes: changeName(after.node_id, { from, to }),
+      event: {
+        type: "agent.renamed",
+        target: agentSubject(after),
+        summary: `Agent ${from} is named ${to}`,
+        metadata: { before: from, after: to },
+      },
+    } as const;
+    await this.#registry.write(answering(caller, agent), change).catch(async (error: unknown) => {
+      throw await asNameTaken(this.#context.storage, error, { name: to, agent: before.value });
+    });
+    return agent;
+  }
+}
+
+function describeNameless({ status, replaced_by }: Readonly<AgentDocument>): string {
+  if (replaced_by !== undefined) return `The agent was replaced by ${replaced_by}, which has its name.`;
+  return `The agent is ${status} and has no name yet: it gets one when it is approved.`;
+}

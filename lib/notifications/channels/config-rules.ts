@@ -1,0 +1,47 @@
+/** What a channel may be configured with: pure, so that a config is judged in the same way before it is sent. */
+import type { z } from "zod";
+import { OrchestratorError, type Issue } from "../../errors.ts";
+import type { Json, JsonObject } from "../../json.ts";
+
+/** What stands in the place of a secret that nobody reads back. */
+export const mask = "********";
+
+const reference = /^secret:([a-z0-9][a-z0-9._-]{0,63})$/;
+
+/** Characters of a config as JSON. */
+const mostCharacters = 32_768;
+
+/** A fault of a config, and of which kind the schema says it is. */
+export type ConfigIssue = Issue & { kind: string };
+
+/** The name of the secret that a field is read from; undefined where it is none. */
+export function secretNamed(value: Json | undefined): string | undefined {
+  return reference.exec(String(value))?.[1];
+}
+
+/** Whether a field is read from a secret. */
+export function isReference(value: Json | undefined): boolean {
+  return typeof value === "string" && secretNamed(value) !== undefined;
+}
+
+/** Refuses a config that is too large. Throws `VALIDATION_FAILED`. */
+export function requireConfigSize(config: JsonObject): void {
+  if (JSON.stringify(config).length > mostCharacters)
+    throw invalidConfig([{ path: ["config"], message: `has more than ${mostCharacters} characters` }]);
+}
+
+/** What the schema of a type refuses of a config. */
+export function toConfigIssues({ issues }: z.core.$ZodError): ConfigIssue[] {
+  return issues.map(({ path, message, code }) => ({
+    path: ["config", ...path.map((part) => (typeof part === "symbol" ? String(part) : part))],
+    message,
+    kind: code,
+  }));
+}
+
+/** The refusal of a config. */
+export function invalidConfig(issues: readonly Issue[]): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", {
+    issues: issues.map(({ path, message }) => ({ path, message })),
+  });
+}

@@ -1,0 +1,69 @@
+/** The agent as one executable with Node inside: Node's single executable applications. */
+import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Architecture } from "./natives.ts";
+import { fetchPackage } from "./registry.ts";
+import { repository, run } from "./tools.ts";
+
+/** The Node inside, with the hash of its package for each kind of machine. A newer one brings its own hashes: `npm view PACKAGE@VERSION dist.integrity`. */
+const nodeVersion = "24.21.0";
+const nodeHashes: Readonly<Record<Architecture, string>> = {
+  x64: "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
+  arm64: "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
+};
+
+/** The mark in Node's binary that says whether it has a program inside. */
+const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+
+/** Brings Node for a kind of machine; answers with the folder of its package. */
+export function fetchNode(architecture: Architecture, cache: string): string {
+  const wanted = {
+    name: `node-linux-${architecture}`,
+    version: nodeVersion,
+    integrity: nodeHashes[architecture],
+  };
+  return fetchPackage(wanted, cache);
+}
+
+/** 10 MB less; what the agent computes at length, such as hashes and signatures, is not computed in JavaScript. */
+const lessMemory = "--optimize-for-size";
+
+/** What an executable is made of. */
+export interface ExecutableParts {
+  /** The bundled program. */
+  program: string;
+  architecture: Architecture;
+  /** Folder for what is brought and made on the way. */
+  cache: string;
+}
+
+/**
+ * Makes the executable.
+ *
+ * @param target - The file to make.
+ */
+export function makeExecutable(target: string, parts: ExecutableParts): void {
+  const { program, architecture, cache } = parts;
+  const node = join(fetchNode(architecture, cache), "bin/node");
+  const blob = join(cache, `program-${architecture}.blob`);
+  // The compiled code of the program is good for this very Node alone, which must run here to make it.
+  const isOwn = architecture === process.arch;
+  const maker = isOwn ? node : join(fetchNode(process.arch as Architecture, cache), "bin/node");
+  const settings = join(cache, `program-${architecture}.json`);
+  const configuration = {
+    main: program,
+    output: blob,
+    disableExperimentalSEAWarning: true,
+    useCodeCache: isOwn,
+    execArgv: [lessMemory],
+    // NODE_OPTIONS of a machine is not for its agent.
+    execArgvExtension: "none",
+  };
+  writeFileSync(settings, JSON.stringify(configuration));
+  // Compiled code is good for a Node with the same options alone.
+  run(maker, [lessMemory, "--experimental-sea-config", settings]);
+  copyFileSync(node, target);
+  chmodSync(target, 0o755);
+  const postject = join(repository, "node_modules/postject/dist/cli.js");
+  run(process.execPath, [postject, target, "NODE_SEA_BLOB", blob, "--sentinel-fuse", fuse]);
+}

@@ -1,0 +1,122 @@
+import { existsSync, statSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { closest } from "../../../adapters/cli/suggest.ts";
+import { runIn, startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+describe("a short id", () => {
+  it("is taken for operations, rollouts, windows, tokens and agents, and one of several is told with which", async () => {
+    const line = await startSignedIn();
+    const { run, print } = line;
+    const { agent } = await startSocketAgent(line);
+    const nodeId = agent.nodeId ?? "";
+    await print("agents", "approve", nodeId.slice(0, 8), "--name", "web-1");
+    expect(await print("agents", "show", nodeId.slice(0, 12).toUpperCase())).toContain(
+      `node_id          ${nodeId}`,
+    );
+    const content = "name: web\nresources:\n  - { type: file, path: /page, content: x }\n";
+    await runIn(line.folder, ["modules", "upload", "-"], undefined, content);
+    await print("assignments", "create", "web", "--selector", "*", "--module", "web");
+    await run("plan", nodeId.slice(0, 8));
+    await print("apply", "web-1");
+    const names = (await print("operations", "list", "-o", "name")).trim().split("\n");
+    const [short = ""] = /^[0-9a-f-]+(?= )/m.exec(await print("operations", "list")) ?? [];
+    expect(names[0]?.startsWith(short)).toBe(true);
+    expect(await print("operations", "show", short, "--json")).toContain(`"operation_id": "${names[0]}"`);
+    const several = await run("operations", "show", names[0]!.slice(0, 6));
+    expect(several).toMatchObject({ code: 2, stdout: "" });
+    for (const name of names) expect(several.stderr).toContain(name);
+    expect(several.stderr).toContain("apply on web-1");
+    expect(await run("operations", "cancel", "ffffffff")).toMatchObject({
+      code: 1,
+      stderr: 'fleetwright: NOT_FOUND: There is no operation that begins with "ffffffff".\n',
+    });
+    await print("assignments", "apply", "web");
+    const rollout = (await print("rollouts", "list", "-o", "name")).trim();
+    expect(await print("rollouts", "show", rollout.slice(0, 18))).toContain(rollout);
+    await print("windows", "create", "--reason", "x", "--mode", "mute", "--for", "2h");
+    const window = (await print("windows", "list", "-o", "name")).trim();
+    expect(await print("windows", "show", window.slice(0, 13))).toContain(window);
+  });
+
+  it("of an agent has 8 digits at least: a name that is gone finds no other machine", async () => {
+    const line = await startSignedIn();
+    const { agent } = await startSocketAgent(line);
+    const told = await line.run("agents", "show", (agent.nodeId ?? "").slice(0, 7));
+    expect(told).toMatchObject({ code: 1, stderr: expect.stringContaining("NOT_FOUND") });
+  });
+});
+
+describe("did you mean", () => {
+  it("is asked for agents, modules, commands and options", async () => {
+    const line = await startSignedIn();
+    const { agent } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    const content = "name: nginx\nresources: []\n";
+    await runIn(line.folder, ["modules", "upload", "-"], undefined, content);
+    for (const [args, told] of [
+      [["agents", "show", "wbe-1"], 'NOT_FOUND: There is no agent "wbe-1". Did you mean "web-1"?'],
+      [["modules", "show", "ngnix"], 'Did you mean "nginx"?'],
+      [["agents", "lst"], "Did you mean list?"],
+      [["agents", "list", "--statsu", "pending"], "Did you mean --status?"],
+    ] as const) {
+      const { code, stderr } = await line.run(...args);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(told);
+    }
+    expect((await line.run("modules", "show", "something")).stderr).not.toContain("Did you mean");
+  });
+
+  it.each([
+    ["web1", ["web-1", "web-2", "db"], ["web-1"]],
+    ["wbe", ["web", "wbe2"], ["web", "wbe2"]],
+    ["production", ["prodcution", "produktion"], ["prodcution", "produktion"]],
+    ["x", ["elephant"], []],
+    ["", ["web"], []],
+  ])("of %j among %j finds %j", (typed, names, found) => {
+    expect(closest(typed, names)).toEqual(found);
+  });
+});
+
+describe("profiles", () => {
+  it("keep servers apart, by --profile and by what was last used, in files of their owner", async () => {
+    const line = await startSignedIn();
+    const { folder, key, server } = line;
+    const login = ["login", "--key", key, "--url", server.url];
+    expect(await runIn(folder, ["whoami", "--profile", "lab"], server.url)).toMatchObject({ code: 4 });
+    expect(await runIn(folder, [...login, "--profile", "lab"])).toMatchObject({ code: 0 });
+    expect((await runIn(folder, ["whoami", "--profile", "lab"])).stdout).toContain(server.url);
+    expect((await runIn(folder, ["use", "lab"])).stdout).toBe(`lab is used from now on, at ${server.url}.\n`);
+    expect(await runIn(folder, ["logout"])).toMatchObject({ code: 0, stdout: "Signed out.\n" });
+    expect(await runIn(folder, ["whoami"])).toMatchObject({ code: 4 });
+    expect(await runIn(folder, ["whoami", "--profile", "default"])).toMatchObject({ code: 0 });
+    expect((await runIn(folder, ["use", "new"])).stdout).toContain("empty: sign in");
+    for (const name of ["used-profile", "profiles/lab.json"])
+      expect(statSync(`${folder}/home/${name}`).mode & 0o777).toBe(0o600);
+  });
+
+  it("that are named are meant with their server, and who uses one is told of a variable that counts more", async () => {
+    const line = await startSignedIn();
+    const { folder, key, server } = line;
+    await runIn(folder, ["login", "--key", key, "--url", server.url, "--profile", "lab"]);
+    const elsewhere = "http://127.0.0.1:1";
+    const named = await runIn(folder, ["whoami", "--profile", "lab"], elsewhere);
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining(server.url) });
+    expect((await runIn(folder, ["use", "lab"], elsewhere)).stderr).toBe(
+      `FLEETWRIGHT_URL is set: commands still go to ${elsewhere}.\n`,
+    );
+    expect((await runIn(folder, ["use", "lab"], server.url)).stderr).toBe("");
+    expect((await runIn(folder, ["whoami"], elsewhere)).code).toBe(1);
+    // Of one that is empty nothing is known but the variable.
+    expect((await runIn(folder, ["status", "--profile", "new"], server.url)).code).toBe(0);
+  });
+
+  it.each(["../x", "", "a/b", ".hidden"])("refuse %j as a name, and write nothing", async (name) => {
+    const folder = temporaryFolder();
+    expect(await runIn(folder, ["use", name])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("CONFIGURATION_INVALID"),
+    });
+    expect(existsSync(`${folder}/home`)).toBe(false);
+  });
+});

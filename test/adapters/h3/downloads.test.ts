@@ -1,0 +1,163 @@
+/**
+ * Downloads of the agent. Symptom: 64 clients that fetched it and did not read stopped every other installation for as long as they
+ * liked, and the refusal said that the service was stopping. A download that broke off had to begin again.
+ */
+import { once } from "node:events";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
+import { join } from "node:path";
+import { H3, serve } from "h3";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { MemoryStorage } from "fleetwright";
+import { startServer } from "fleetwright/h3";
+import { mountInstallPages } from "../../../adapters/h3/install-pages.ts";
+import { send } from "../../support/http.ts";
+import { eventually } from "../../support/processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const sha256 = "5".repeat(64);
+const etag = `"${sha256}"`;
+/** Longer than all that buffers of the network hold. */
+const largeBytes = 48 << 20;
+
+function builtFolder(size: number): string {
+  const folder = join(temporaryFolder(), "agent");
+  mkdirSync(folder);
+  const path = join(folder, "agent.tar.gz");
+  writeFileSync(path, "0123456789");
+  truncateSync(path, size);
+  const artifacts = [{ platform: "linux-x64", file: "agent.tar.gz", sha256, size }];
+  writeFileSync(join(folder, "manifest.json"), JSON.stringify({ version: "1.2.3", artifacts }));
+  return folder;
+}
+
+async function start(size: number): Promise<number> {
+  const server = await startServer({
+    storage: new MemoryStorage(),
+    listen: { port: 0 },
+    agentDir: builtFolder(size),
+  });
+  onTestFinished(() => server.close());
+  return Number(new URL(server.url).port);
+}
+
+/** Begins a download from an address of loopback, and reads nothing of it. */
+async function begin(port: number, localAddress: string): Promise<IncomingMessage> {
+  const asked = request({ host: "127.0.0.1", port, localAddress, path: "/agent/linux-x64", agent: false });
+  asked.on("error", () => {}).end();
+  onTestFinished(() => void asked.destroy());
+  const [response] = (await once(asked, "response")) as [IncomingMessage];
+  response.on("error", () => {});
+  return response;
+}
+
+async function bytesOf(response: IncomingMessage): Promise<number> {
+  let bytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) bytes += piece.length;
+  return bytes;
+}
+
+describe("machines that fetch and do not read", () => {
+  test("hold no more than 8 places of one address, and others get the agent", async () => {
+    const port = await start(largeBytes);
+    const held = await Promise.all(Array.from({ length: 8 }, () => begin(port, "127.0.0.1")));
+    expect(held.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 8 }, () => 200));
+    const { status, headers, json } = await send(port, { path: "/agent/linux-x64" });
+    expect([status, headers["retry-after"], json]).toEqual([
+      429,
+      "10",
+      expect.objectContaining({ code: "RATE_LIMITED" }),
+    ]);
+    expect(await bytesOf(await begin(port, "127.0.0.2"))).toBe(largeBytes);
+    held[0]?.destroy();
+    await eventually("a place is free again", async () => {
+      const next = await begin(port, "127.0.0.1");
+      return next.statusCode === 200 && (await bytesOf(next)) === largeBytes;
+    });
+  });
+
+  test("hold no more than 64 places in all, and who comes then is told when to ask again", async () => {
+    const port = await start(largeBytes);
+    for (let host = 1; host <= 8; host += 1) {
+      const held = await Promise.all(Array.from({ length: 8 }, () => begin(port, `127.0.1.${host}`)));
+      expect(held.every(({ statusCode }) => statusCode === 200)).toBe(true);
+    }
+    const { statusCode, headers } = await begin(port, "127.0.1.9");
+    expect([statusCode, headers["retry-after"]]).toEqual([429, "10"]);
+    expect((await send(port, { path: "/livez" })).status).toBe(200);
+  });
+
+  test("are cut off, and their places are free; who reads steadily gets all of it", async () => {
+    const h3 = new H3();
+    const pages = {
+      orchestrator: { publicKey: new Uint8Array(32) },
+      agentDir: builtFolder(largeBytes),
+      agentUrl: null,
+      agentPath: "/agent/v1",
+      trustedProxies: [],
+      downloadLimits: { most: 4, mostOfSource: 3, slowestBytesPerSecond: 8 << 20, patienceMs: 600 },
+    };
+    mountInstallPages({ h3, mountPath: "", createRequestId: () => "id" }, pages);
+    const server = serve(h3, { port: 0, hostname: "127.0.0.1", silent: true });
+    onTestFinished(() => server.close(true));
+    await server.ready();
+    const port = Number(new URL(server.url ?? "").port);
+    const slow = await Promise.all([1, 2, 3].map(() => begin(port, "127.0.0.1")));
+    const drips = slow.map((response) => setInterval(() => response.read(1), 50));
+    onTestFinished(() => drips.forEach((each) => clearInterval(each)));
+    const steady = await begin(port, "127.0.0.2");
+    let bytes = 0;
+    for await (const piece of steady as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      // About 16 MiB a second: twice what is asked.
+      await new Promise((resolve) => setTimeout(resolve, (piece.length / (16 << 20)) * 1000));
+    }
+    expect(bytes).toBe(largeBytes);
+    expect(await bytesOf(await begin(port, "127.0.0.1"))).toBe(largeBytes);
+    for (const each of drips) clearInterval(each);
+    for (const each of slow) await expect(bytesOf(each)).rejects.toMatchObject({ code: "ECONNRESET" });
+  });
+});
+
+describe("a part of the agent", () => {
+  test.each<[string, Record<string, string>, number, string, string | undefined]>([
+    ["from its middle on", { range: "bytes=4-" }, 206, "456789", "bytes 4-9/10"],
+    ["the middle", { range: "bytes=4-5" }, 206, "45", "bytes 4-5/10"],
+    ["past its end", { range: "bytes=8-99" }, 206, "89", "bytes 8-9/10"],
+    ["its last bytes", { range: "bytes=-3" }, 206, "789", "bytes 7-9/10"],
+    ["more last bytes than it has", { range: "bytes=-30" }, 206, "0123456789", "bytes 0-9/10"],
+    ["of the same version", { range: "bytes=4-", "if-range": etag }, 206, "456789", "bytes 4-9/10"],
+    ["of another version", { range: "bytes=4-", "if-range": '"other"' }, 200, "0123456789", undefined],
+    ["of several", { range: "bytes=0-1,4-5" }, 200, "0123456789", undefined],
+    ["that ends before it begins", { range: "bytes=5-4" }, 200, "0123456789", undefined],
+    ["in another unit", { range: "lines=1-" }, 200, "0123456789", undefined],
+    ["of nothing", { range: "bytes=-" }, 200, "0123456789", undefined],
+    ["behind its end", { range: "bytes=10-" }, 416, "", "bytes */10"],
+    ["of no bytes", { range: "bytes=-0" }, 416, "", "bytes */10"],
+  ])("%s", async (_name, headers, status, text, contentRange) => {
+    const port = await start(10);
+    const answer = await send(port, { path: "/agent/linux-x64", headers });
+    expect([answer.status, answer.text, answer.headers["content-range"]]).toEqual([
+      status,
+      text,
+      contentRange,
+    ]);
+    expect(answer.headers["content-length"]).toBe(String(text.length));
+  });
+
+  test("of a head is none, and a version that the caller has is not sent again", async () => {
+    const port = await start(10);
+    const path = "/agent/linux-x64";
+    const head = await send(port, { path, method: "HEAD", headers: { range: "bytes=4-" } });
+    expect([head.status, head.headers["content-length"], head.headers["accept-ranges"]]).toEqual([
+      200,
+      "10",
+      "bytes",
+    ]);
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+      const same = await send(port, { path, headers: { "if-none-match": known, range: "bytes=4-" } });
+      expect([same.status, same.text, same.headers.etag]).toEqual([304, "", etag]);
+    }
+    expect((await send(port, { path, headers: { "if-none-match": '"other"' } })).status).toBe(200);
+  });
+});

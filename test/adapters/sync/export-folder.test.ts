@@ -1,0 +1,140 @@
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { planFleetFolder, readFleetFolder, systemCaller } from "fleetwright";
+import type { FolderFile, FolderPlan, Orchestrator } from "fleetwright";
+import type { Client } from "fleetwright/client";
+import { applyPlan } from "../../../adapters/sync/apply-plan.ts";
+import { exportFolder } from "../../../adapters/sync/export-folder.ts";
+import { planFolder } from "../../../adapters/sync/plan-folder.ts";
+import { readServer } from "../../../adapters/sync/server-things.ts";
+import { writeFolder } from "../../../adapters/sync/write-folder.ts";
+import type { Json } from "../../../lib/json.ts";
+import { startCommandLine } from "../../support/command-line.ts";
+import { clientOf } from "../../support/fleet-folder.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const hard = [
+  "yes",
+  "~",
+  "null",
+  "1.10",
+  "- a",
+  "a: b",
+  "#",
+  "*x",
+  "&x",
+  "!x",
+  "%",
+  "@",
+  "`",
+  "'",
+  '"',
+  "\\",
+  "  ",
+  "{}",
+  "2026-01-31",
+  "..",
+  "<<",
+  "0x1",
+  "__proto__",
+  "é\u0301",
+  "\u2028",
+  "👩‍🔧",
+];
+const word = fc.oneof(fc.constantFrom(...hard), fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }));
+/** What may stand where one line of text is asked for. */
+const title = word.map((text) => text.replaceAll(/\p{C}/gu, "") || "x");
+const text = fc
+  .array(fc.oneof(word, fc.constantFrom("\n", "\t", " ", "\r\n", "\u0085")))
+  .map((parts) => parts.join(""));
+const json = fc.jsonValue({ maxDepth: 2 }).map((value) => value as Json);
+
+const scene = fc.record({
+  titles: fc.array(title, { minLength: 1, maxLength: 4 }),
+  description: text,
+  value: json,
+  body: text,
+});
+
+async function fill(
+  { maintenanceWindows, channels, thresholds, assignments, modules }: Orchestrator,
+  { titles, description, value, body }: typeof scene extends fc.Arbitrary<infer Scene> ? Scene : never,
+  run: number,
+): Promise<void> {
+  const params = "params:\n  any: { type: object, default: {} }\n";
+  const content = `name: m${run}\n${params}resources: []\n# ${JSON.stringify(description)}\n`;
+  await modules.upload(systemCaller, { content });
+  await assignments.create(systemCaller, {
+    name: `a${run}`,
+    description: description.slice(0, 500),
+    selector: "role in (web,api) and not env=prod",
+    modules: [`m${run}@1`],
+    params: { any: { value } },
+  });
+  const ends_at = new Date(Date.now() + 3_600_000).toISOString();
+  for (const each of titles) {
+    await maintenanceWindows.create(systemCaller, { reason: each, mode: "mute", ends_at });
+    await channels.create(systemCaller, {
+      name: each,
+      type: "webhook",
+      config: { url: "https://hooks.example.com/x" },
+      template: { body: `{{ title }}${body.replaceAll(/[^\P{C}\n]|[{}]/gu, "").slice(0, 100)}` },
+    });
+    await thresholds.create(systemCaller, { name: each, metric: "load.1", condition: "above", value: 1.5 });
+  }
+}
+
+/** What no file in YAML keeps: whole numbers that are not exact. */
+function isUnkept(value: unknown): boolean {
+  return JSON.stringify(value, (_, inside: unknown) =>
+    typeof inside === "number" && Number.isInteger(inside) && Math.abs(inside) > 2 ** 53 - 1
+      ? "unkept!"
+      : inside,
+  ).includes('"unkept!"');
+}
+
+async function planOf(files: readonly FolderFile[], client: Client): Promise<FolderPlan> {
+  const present = await readServer(client, new Set());
+  const options = { takeOver: false, prune: true, allowEmpty: false, operatorId: null, nowMs: Date.now() };
+  return planFleetFolder(readFleetFolder(files), present, options);
+}
+
+describe("an export", () => {
+  it("makes no difference afterwards, whatever people call things and write into them", async () => {
+    const line = await startCommandLine();
+    const client = clientOf(line);
+    let runs = 0;
+    const unkept: string[] = [];
+    await fc.assert(
+      fc.asyncProperty(scene, async (made) => {
+        await fill(line.server.orchestrator, made, (runs += 1));
+        const { files, leftOut } = await exportFolder(client, { label: "shop", sensitive: false });
+        const { steps, removals, faults, unmanaged } = await planOf(files, client);
+        expect({ steps, removals, faults }).toEqual({ steps: [], removals: [], faults: [] });
+        if (isUnkept(made.value)) unkept.push(`a${runs}`);
+        expect(leftOut.map(({ name }) => name).sort()).toEqual(unkept.toSorted());
+        const things = await readServer(client, new Set());
+        expect(unmanaged).toHaveLength(things.length - unkept.length);
+      }),
+      { numRuns: 25 },
+    );
+    // Over the disk, too, and then under the label of the folder.
+    const folder = join(temporaryFolder(), "fleet");
+    const { files } = await exportFolder(client, { label: "shop", sensitive: false });
+    await writeFolder(folder, files, { overwrite: false });
+    const owning = { takeOver: true, prune: true, allowEmpty: false };
+    const plan = await planFolder(client, folder, owning);
+    const { failed } = await applyPlan(client, plan, { prune: true, onDone: () => {} });
+    expect(failed).toBeNull();
+    const after = await planFolder(client, folder, owning);
+    expect(after).toMatchObject({ steps: [], removals: [], unmanaged: [], faults: [] });
+    const again = await exportFolder(client, { label: "shop", sensitive: false });
+    expect(await planOf(again.files, client)).toMatchObject({
+      steps: [],
+      removals: [],
+      unmanaged: [],
+      faults: [],
+    });
+  });
+});

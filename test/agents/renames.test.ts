@@ -1,0 +1,225 @@
+/** Agents get other names: one, or many after what they tell. */
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import type { TestOrchestrator } from "fleetwright/testing";
+import { approved, connect } from "../support/leaving-agents.ts";
+
+const nameOf = async (test: TestOrchestrator, node_id: string): Promise<string | undefined> =>
+  (await test.orchestrator.agents.get(systemCaller, { node_id })).name;
+
+describe("agents.rename", () => {
+  it("shows in lists, selectors and events, and frees the old name", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    const { version } = await agents.get(systemCaller, { node_id });
+    const renamed = await agents.rename(systemCaller, { node_id, name: "web-1" });
+    expect(renamed).toMatchObject({ node_id, name: "web-1", version: version + 1 });
+    expect((await agents.list(systemCaller, { selector: "name=web-1" })).items).toMatchObject([{ node_id }]);
+    expect((await agents.list(systemCaller, { selector: "name=machine-1" })).items).toEqual([]);
+    expect((await agents.list(systemCaller, { name: "WEB-1" })).items).toMatchObject([{ node_id }]);
+    expect(test.events.at(-1)).toMatchObject({
+      event_type: "agent.renamed",
+      target: { id: node_id, name: "web-1" },
+      metadata: { before: "machine-1", after: "web-1" },
+    });
+    await agents.tags.set(systemCaller, { node_id, key: "a", value: "b" });
+    expect(test.events.at(-1)).toMatchObject({ target: { name: "web-1" } });
+    const other = await connect(test, 2);
+    const taken = { node_id: other.nodeId, status: "approved", name: "machine-1" } as const;
+    expect(await agents.setStatus(systemCaller, taken)).toMatchObject({ name: "machine-1" });
+  });
+
+  it("has a maintenance window that goes by names hold at once", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents, maintenanceWindows } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    await maintenanceWindows.create(systemCaller, {
+      selector: "name=web-1",
+      reason: "x",
+      mode: "freeze",
+      ends_at: "2100-01-01T00:00:00Z",
+    });
+    const content = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
+    await test.orchestrator.modules.upload(systemCaller, { content });
+    const apply = { node_id, modules: ["motd"], wait_seconds: 0 };
+    await test.orchestrator.operations.apply(systemCaller, apply);
+    await agents.rename(systemCaller, { node_id, name: "web-1" });
+    const held = test.orchestrator.operations.apply(systemCaller, apply);
+    await expect(held).rejects.toMatchObject({ code: "MAINTENANCE_WINDOW" });
+  });
+
+  it("tells both agents of a name that is taken, in whatever case, and changes nothing", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    for (const name of ["machine-2", "MACHINE-2"]) {
+      const refused = agents.rename(systemCaller, { node_id: first.nodeId, name });
+      await expect(refused).rejects.toMatchObject({
+        code: "ALREADY_EXISTS",
+        message: expect.stringMatching(
+          new RegExp(`machine-2: ${second.nodeId}.*machine-1 \\(${first.nodeId}`),
+        ),
+        details: { node_id: first.nodeId, held_by: second.nodeId },
+      });
+    }
+    const third = await connect(test, 3);
+    const approval = { node_id: third.nodeId, status: "approved", name: "machine-2" } as const;
+    await expect(agents.setStatus(systemCaller, approval)).rejects.toMatchObject({
+      code: "ALREADY_EXISTS",
+      details: { held_by: second.nodeId },
+    });
+    expect(await nameOf(test, first.nodeId)).toBe("machine-1");
+  });
+
+  it("changes the case of a name, and writes nothing where it is the same", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    expect(await agents.rename(systemCaller, { node_id, name: "Machine-1" })).toMatchObject({
+      name: "Machine-1",
+    });
+    const events = test.events.length;
+    await agents.rename(systemCaller, { node_id, name: "Machine-1" });
+    expect(test.events.length).toBe(events);
+    expect((await agents.list(systemCaller, { name: "machine-1" })).items).toMatchObject([{ node_id }]);
+  });
+
+  it.each(["", "1web", "web 1", "web\u001b[2J", "../web", "wéb", "w".repeat(65), "web\n"])(
+    "refuses %j",
+    async (name) => {
+      await using test = await createTestOrchestrator();
+      const { nodeId: node_id } = await approved(test, 1);
+      const refused = test.orchestrator.agents.rename(systemCaller, { node_id, name });
+      await expect(refused).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+    },
+  );
+
+  it("refuses an agent that waits, one that is gone, and a version that is not the present one", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { nodeId: waiting } = await connect(test, 1);
+    await expect(agents.rename(systemCaller, { node_id: waiting, name: "a" })).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+    });
+    const gone = { node_id: "0".repeat(32), name: "a" };
+    await expect(agents.rename(systemCaller, gone)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const { nodeId: node_id } = await approved(test, 2);
+    const stale = agents.rename(systemCaller, { node_id, name: "a" }, { ifVersion: [99] });
+    await expect(stale).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+  });
+
+  it("gives a name that two agents want at once to one of them", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const nodes = [await approved(test, 1), await approved(test, 2)];
+    const tried = await Promise.allSettled(
+      nodes.map(({ nodeId }) => agents.rename(systemCaller, { node_id: nodeId, name: "web" })),
+    );
+    expect(tried.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const { items } = await agents.list(systemCaller, { selector: "name=web" });
+    expect(items).toHaveLength(1);
+  });
+});
+
+describe("agents.setNames", () => {
+  it("names many, also where one wants what another gives up, and leaves a circle as it is", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const [a, b, c, d] = await Promise.all([1, 2, 3, 4].map(async (n) => (await approved(test, n)).nodeId));
+    const names = [
+      { node_id: a!, name: "machine-2" },
+      { node_id: b!, name: "machine-22" },
+      { node_id: c!, name: "machine-4" },
+      { node_id: d!, name: "machine-3" },
+    ];
+    const answer = await agents.setNames(systemCaller, { names });
+    expect(answer).toMatchObject({ changed: 2, failed: 2 });
+    expect(answer.items.map(({ name, outcome }) => [name, outcome])).toEqual([
+      ["machine-2", "changed"],
+      ["machine-22", "changed"],
+      ["machine-3", "failed"],
+      ["machine-4", "failed"],
+    ]);
+    expect(test.events.filter(({ event_type }) => event_type === "agent.renamed")).toHaveLength(2);
+    expect(await agents.setNames(systemCaller, { names: names.slice(0, 2) })).toMatchObject({ unchanged: 2 });
+  });
+
+  it.each(["first to last", "last to first"])(
+    "renumbers 60 of which each takes the name of the next, told %s",
+    async (way) => {
+      await using test = await createTestOrchestrator();
+      const { agents } = test.orchestrator;
+      const ids: string[] = [];
+      for (let n = 1; n <= 60; n += 1) ids.push((await approved(test, n)).nodeId);
+      const names = ids.map((node_id, at) => ({ node_id, name: `MACHINE-${at + 2}` }));
+      const answer = await agents.setNames(systemCaller, {
+        names: way === "first to last" ? names : names.toReversed(),
+      });
+      expect(answer).toMatchObject({ changed: 60, failed: 0 });
+      expect(await Promise.all(ids.map((id) => nameOf(test, id)))).toEqual(names.map(({ name }) => name));
+    },
+  );
+
+  it("refuses to give two agents one name, in whichever case", async () => {
+    await using test = await createTestOrchestrator();
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    const names = [
+      { node_id: first.nodeId, name: "same" },
+      { node_id: second.nodeId, name: "SAME" },
+    ];
+    const naming = test.orchestrator.agents.setNames(systemCaller, { names });
+    await expect(naming).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  });
+
+  it("names after the hostname or an attribute; what can't be a name fails alone", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    await agents.rename(systemCaller, { node_id: first.nodeId, name: "x" });
+    await agents.rename(systemCaller, { node_id: second.nodeId, name: "y" });
+    const named = await agents.setNames(systemCaller, { selector: "*", from: "hostname" });
+    expect(named).toMatchObject({ changed: 2 });
+    expect(await nameOf(test, first.nodeId)).toBe("machine-1");
+    await test.storage.commit(
+      [first, second].map(({ nodeId }, at) => ({
+        kind: "put" as const,
+        collection: "agent_attributes",
+        key: nodeId,
+        value: {
+          node_id: nodeId,
+          attributes: at === 0 ? { serial: "\u001b[31mSN 7.example" } : { serial: "..1" },
+          collected_at: "2026-01-01T00:00:00.000Z",
+        },
+      })),
+    );
+    const after = await agents.setNames(systemCaller, { selector: "*", from: "serial" });
+    expect(after).toMatchObject({ changed: 1, failed: 1 });
+    expect(await nameOf(test, first.nodeId)).toBe("mSN-7");
+    const none = await agents.setNames(systemCaller, { selector: "*", from: "__proto__" });
+    expect(none).toMatchObject({ changed: 0, failed: 2 });
+  });
+
+  it("refuses what names agents twice, in two ways or not at all", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    const twice = [
+      { node_id, name: "a" },
+      { node_id, name: "b" },
+    ];
+    for (const input of [
+      {},
+      { names: twice },
+      { names: twice.slice(1), from: "hostname" },
+      { names: twice.slice(1), selector: "*" },
+      { from: "hostname" },
+    ])
+      await expect(agents.setNames(systemCaller, input)).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+    await expect(agents.setNames(systemCaller, { from: "hostname", selector: "a=b" })).rejects.toMatchObject({
+      code: "NO_MATCH",
+    });
+    expect(await nameOf(test, node_id)).toBe("machine-1");
+  });
+});

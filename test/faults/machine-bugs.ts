@@ -1,0 +1,73 @@
+/** Bugs in what is done to a machine and what is kept of it: files that are replaced, what is owed, what contradicts. */
+import type { Bug } from "./bugs.ts";
+
+export const machineBugs: readonly Bug[] = [
+  {
+    name: "a file that could not be written over keeps half of the new content",
+    file: "lib/host/place-file.ts",
+    from: `      copy(old, fd);
+`,
+    tests: ["test/host/written-over.test.ts"],
+  },
+  {
+    name: "a file that took the place of another is written over",
+    file: "lib/host/place-file.ts",
+    from: `    if (now.ino !== over.ino || now.dev !== over.dev || !now.isFile()) throw hostError(path, "ESTALE");
+`,
+    tests: ["test/host/written-over.test.ts"],
+  },
+  {
+    name: "a temporary file is left where another was written over",
+    file: "lib/host/place-file.ts",
+    from: `  unlinkSync(temporary);
+}
+
+/** Not atomic`,
+    to: `}
+
+/** Not atomic`,
+    tests: ["test/host/local-host.test.ts"],
+  },
+  {
+    name: "a file that is made anew loses its times",
+    file: "lib/host/replace-file.ts",
+    from: `andThen(copyFile(fd, target), () => futimesSync(target, stats.atime, stats.mtime))`,
+    to: `copyFile(fd, target) as MaybeWaiting<void>`,
+    tests: ["test/host/changed-hands.test.ts"],
+  },
+  {
+    name: "a temporary file is left after a failure",
+    file: "lib/host/replace-file.ts",
+    from: `          discard(temporary);
+`,
+    tests: ["test/host/large-files.test.ts"],
+  },
+  {
+    name: "the weaker of two triggers stays",
+    file: "lib/state/owed.ts",
+    from: `    known.trigger = stronger(known.trigger, by.trigger);
+`,
+    tests: ["test/state/owed.test.ts"],
+  },
+  {
+    name: "a trigger is owed without a cause",
+    file: "lib/state/owed.ts",
+    from: `    if (owed?.causes.size === 0) this.#byThing.delete(thing);
+`,
+    tests: ["test/state/owed.test.ts"],
+  },
+  {
+    name: "a list equals one that it begins",
+    file: "lib/state/conflicts.ts",
+    from: `|| a.length !== b.length) return false`,
+    to: `|| a.length > b.length) return false`,
+    tests: ["test/state/conflicts.test.ts"],
+  },
+  {
+    name: "an object equals one with more in it",
+    file: "lib/state/conflicts.ts",
+    from: `  if (names.length !== Object.keys(b).length) return false;
+`,
+    tests: ["test/state/conflicts.test.ts"],
+  },
+];

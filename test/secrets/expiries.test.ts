@@ -1,0 +1,87 @@
+/** What is told of secrets that expire, and when. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
+
+const secretsKey = new Uint8Array(32).fill(7);
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+let fleet: TestOrchestrator;
+let storage: RacingStorage;
+
+beforeEach(async () => {
+  storage = new RacingStorage((writes) =>
+    writes.some(
+      (write) => write.kind !== "append" && "collection" in write && write.collection === "secret_expiries",
+    ),
+  );
+  fleet = await createTestOrchestrator({ storage, secretsKey });
+});
+afterEach(() => fleet[Symbol.asyncDispose]());
+
+const expiringIn = (ms: number) => ({ expires_at: new Date(fleet.clock.now() + ms).toISOString() });
+const create = (more: object) =>
+  fleet.orchestrator.secrets.create(systemCaller, { name: "db", value: "x", ...more });
+const told = (of: TestOrchestrator = fleet): string[] =>
+  of.events.map(({ event_type }) => event_type).filter((type) => type.startsWith("secret.expir"));
+const due = async () => (await storage.list<{ stage: string }>("secret_expiries")).items;
+
+it("a secret whose last days begin with the look is told of by that look", async () => {
+  // The first look was at the start, the next ones are a minute apart.
+  await create(expiringIn(14 * dayMs + 2 * minuteMs));
+  await fleet.clock.advance(minuteMs);
+  expect(told()).toEqual([]);
+  await fleet.clock.advance(minuteMs);
+  await expect.poll(told).toEqual(["secret.expiring"]);
+  await fleet.clock.advance(14 * dayMs - minuteMs);
+  expect(told()).toEqual(["secret.expiring"]);
+  await fleet.clock.advance(minuteMs);
+  await expect.poll(told).toEqual(["secret.expiring", "secret.expired"]);
+  expect(await due()).toEqual([]);
+});
+
+it("a secret that expired before anybody looked is told of as expired alone", async () => {
+  const data = new MemoryData();
+  const before = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+  const expires_at = new Date(before.clock.now() + 30 * dayMs).toISOString();
+  await before.orchestrator.secrets.create(systemCaller, { name: "db", value: "x", expires_at });
+  await before[Symbol.asyncDispose]();
+  const clock = before.clock;
+  await clock.advance(40 * dayMs);
+  await using after = await createTestOrchestrator({
+    storage: new MemoryStorage({ data }),
+    secretsKey,
+    clock,
+  });
+  await clock.advance(minuteMs);
+  await expect.poll(() => told(after)).toEqual(["secret.expired"]);
+});
+
+it("a secret that is given more time in the moment in which it is told of keeps its new time", async () => {
+  await create(expiringIn(5 * minuteMs));
+  await expect
+    .poll(async () => {
+      await fleet.clock.advance(minuteMs);
+      return told();
+    })
+    .toEqual(["secret.expiring"]);
+  const later = expiringIn(60 * dayMs);
+  storage.before = () => fleet.orchestrator.secrets.update(systemCaller, { name: "db", ...later });
+  await fleet.clock.advance(6 * minuteMs);
+  await expect.poll(() => storage.before).toBeNull();
+  expect(told()).toEqual(["secret.expiring"]);
+  expect(await due()).toMatchObject([{ value: { stage: "expiring" } }]);
+});
+
+it("a secret that is removed is told of no more, and one that expires no more neither", async () => {
+  await create(expiringIn(20 * dayMs));
+  await create({ name: "other", ...expiringIn(20 * dayMs) });
+  await fleet.orchestrator.secrets.remove(systemCaller, { name: "db" });
+  await fleet.orchestrator.secrets.update(systemCaller, { name: "other", expires_at: null });
+  await fleet.clock.advance(30 * dayMs);
+  expect(told()).toEqual([]);
+  expect(await due()).toEqual([]);
+});
