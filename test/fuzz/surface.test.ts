@@ -49,7 +49,7 @@ class Known {
     if (typeof answer !== "object" || answer === null) return;
     for (const [field, value] of Object.entries(answer)) {
       this.learn(value);
-      if (typeof value !== "string" || value.length > 200 || !/_id$|cursor|^name$/.test(field)) continue;
+      if (typeof value !== "string" || value.length > 200 || !/_id$|cursor|^name$|^id$/.test(field)) continue;
       const texts = this.#learnt.get(field) ?? [];
       if (!this.of(field).includes(value)) this.#learnt.set(field, [...texts.slice(-7), value]);
     }
@@ -159,6 +159,6 @@ test(
     const reached = surface.operations.filter(([, , { operationId }]) =>
       done.has(operationId.replace("-", ".")),
     );
-    expect(reached.length).toBeGreaterThan(surface.operations.length / 2);
+    expect(reached.length).toBeGreaterThan(surface.operations.length * 0.6);
   },
 );
