@@ -7,6 +7,7 @@
  *
  * What came of an attempt is on disk before the next begins. A process that is killed in between sends the message again, with the same
  * id. One process does it for all. What waited in a backup that was restored is dead at once: the server that made the backup went on.
+ * What comes since waits for an operator's word, as all that a restored server would do by itself: a restore may be a drill.
  */
 import { systemCaller } from "../../callers/caller.ts";
 import type { Timer } from "../../clock.ts";
@@ -70,6 +71,7 @@ export class Outbox {
 
   /** Delivers what waits, and what comes from now on. */
   start(): Promise<void> {
+    this.#context.epochs.onResume(() => this.#wakeAll());
     return this.#duty.start();
   }
 
@@ -111,8 +113,10 @@ export class Outbox {
     const query = { index: "by_queue", equals: [channelId, "pending"], limit: 1 };
     const [waiting] = (await this.#context.storage.list<DeliveryDocument>(collection, query)).items;
     if (!waiting) return false;
-    if (this.#context.epochs.isBefore(waiting.value)) return this.#giveUp(waiting);
-    const waitMs = waiting.value.next_at - this.#context.fleetTime.now();
+    const { epochs, fleetTime } = this.#context;
+    if (epochs.isBefore(waiting.value)) return this.#giveUp(waiting);
+    if (epochs.isPaused) return false;
+    const waitMs = waiting.value.next_at - fleetTime.now();
     if (waitMs > 0) {
       this.#timers.get(channelId)?.cancel();
       this.#timers.set(
