@@ -4,12 +4,15 @@ import { folderKinds, mayHoldPlainSecret } from "fleetwright";
 import type { FolderFile, FolderKind, PresentThing } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { namesFor, type NamedThing } from "./folder-names.ts";
+import { movable, type Moved } from "./for-another-server.ts";
 import { hasHiddenParams, readServer } from "./server-things.ts";
 
 /** How it is exported. */
 export interface ExportOptions {
-  /** Of the folder: what others manage is left out. */
+  /** Of the folder: what others manage is left out, unless it is for another server. */
   label: string;
+  /** Whether it is for a server that has nothing yet: what others manage, too, and by no id of this one. */
+  whole: boolean;
   /** Whether modules and assignments are exported that may hold a secret as it is. */
   sensitive: boolean;
 }
@@ -27,29 +30,31 @@ export interface Exported {
   leftOut: LeftOut[];
 }
 
-/** Reads all that nobody or this folder manages. Maintenance windows that are over and that nobody manages are passed over. */
+/** Reads all that nobody or this folder manages, or all that there is. Maintenance windows that are over and that nobody manages are passed over. */
 export async function exportFolder(client: Client, options: ExportOptions): Promise<Exported> {
-  const { label, sensitive } = options;
+  const { label, whole, sensitive } = options;
   const present = await readServer(client, sensitive ? null : new Set());
+  const move = whole ? movable(present) : (thing: PresentThing): Moved => ({ thing });
   const files: FolderFile[] = [{ path: "fleet.yaml", text: toYaml({ label }) }];
   const leftOut: LeftOut[] = [];
   for (const kind of folderKinds) {
     const kept: PresentThing[] = [];
     for (const thing of present.filter((each) => each.kind === kind)) {
-      if (thing.hasEnded && thing.managedBy === null) continue;
+      if (thing.hasEnded && (whole || thing.managedBy === null)) continue;
       const why = whyLeftOut(thing, options);
-      if (why === null) kept.push(thing);
-      else leftOut.push({ kind, name: thing.name, why });
+      const moved = why === null ? move(thing) : { why };
+      if ("thing" in moved) kept.push(moved.thing);
+      else leftOut.push({ kind, name: thing.name, why: moved.why });
     }
-    const named = namesFor(kept);
+    const named = namesFor(kept, label);
     if (kind === "modules") await addModules(client, { named, sensitive, files, leftOut });
-    else if (named.length > 0) files.push(toFile(kind, named));
+    else if (named.length > 0) files.push(toFile(kind, named, whole));
   }
   return { files, leftOut };
 }
 
-function whyLeftOut(thing: PresentThing, { label }: ExportOptions): string | null {
-  if (thing.managedBy !== null && thing.managedBy.label !== label)
+function whyLeftOut(thing: PresentThing, { label, whole }: ExportOptions): string | null {
+  if (!whole && thing.managedBy !== null && thing.managedBy.label !== label)
     return `the folder ${thing.managedBy.label} manages it`;
   if (!isWritable(thing.values)) return "a number or a key in it can't be kept in a file";
   return hasHiddenParams(thing) ? "a value of its params is secret" : null;
@@ -79,9 +84,9 @@ async function addModules(
   }
 }
 
-function toFile(kind: FolderKind, named: readonly NamedThing[]): FolderFile {
+function toFile(kind: FolderKind, named: readonly NamedThing[], whole: boolean): FolderFile {
   const entries = named.map(({ name, thing, isByName }) => {
-    const id = isByName ? {} : { id: thing.id };
+    const id = isByName || whole ? {} : { id: thing.id };
     return [name, { ...id, ...thing.values }] as const;
   });
   return { path: `${kind}.yaml`, text: toYaml({ [kind]: Object.fromEntries(entries) }) };

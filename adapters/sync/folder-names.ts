@@ -12,15 +12,18 @@ export interface NamedThing {
 /** Letters of a name that is made of what people call a thing; what comes after makes it one of its kind. */
 const longestMade = 48;
 
-/** Names things of one kind, in the order of their names: as their folder does, by their own names, or by what people call them. */
-export function namesFor(things: readonly PresentThing[]): NamedThing[] {
+/**
+ * Names things of one kind, in the order of their names: as the folder of a label does, by their own names, or by what others call
+ * them.
+ */
+export function namesFor(things: readonly PresentThing[], label: string): NamedThing[] {
   const named: NamedThing[] = [];
   const taken = new Set<string>();
   const open: PresentThing[] = [];
   for (const thing of things) {
     const { kind, managedBy } = thing;
     const own = kind === "modules" || kind === "assignments" || kind === "operators" ? thing.name : null;
-    const name = own ?? managedBy?.name;
+    const name = own ?? (managedBy?.label === label ? managedBy.name : undefined);
     if (name === undefined) open.push(thing);
     else {
       taken.add(name.toLowerCase());
@@ -33,8 +36,8 @@ export function namesFor(things: readonly PresentThing[]): NamedThing[] {
   return named.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function freeName({ kind, name }: PresentThing, taken: Set<string>): string {
-  const made = name
+function freeName({ kind, name, managedBy }: PresentThing, taken: Set<string>): string {
+  const made = (managedBy?.name ?? name)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, longestMade)

@@ -54,7 +54,7 @@ const rules: Partial<Readonly<Record<FolderKind, Rule>>> = {
     const told = issues.filter(
       (issue) => !known?.secretFields.some((field) => isOfSecret(issue, { field, known, config })),
     );
-    if (told.length > 0) throw invalidConfig(told);
+    if (told.length > 0) throw invalidConfig(told.map((issue) => inWordsOfFolder(issue, config)));
   }),
   thresholds: ruleOf(
     createThresholdInput.pick({ condition: true, value: true, recovery_value: true }),
@@ -62,6 +62,14 @@ const rules: Partial<Readonly<Record<FolderKind, Rule>>> = {
       requireRecovery({ condition, value, ...(recovery_value !== undefined && { recovery_value }) }),
   ),
 };
+
+/** As faults of other fields are told. */
+function inWordsOfFolder(issue: ConfigIssue, config: JsonObject): ConfigIssue {
+  const [, field, ...deeper] = issue.path;
+  const isMissing =
+    issue.kind === "invalid_type" && deeper.length === 0 && config[String(field)] === undefined;
+  return isMissing ? { ...issue, message: `"${String(field)}" is missing.` } : issue;
+}
 
 /**
  * Whether a fault is one of what stands there for a secret, of which a file shows nothing but that it is a text. What the whole config

@@ -174,9 +174,9 @@ export class YamlText {
     const { value } = node;
     const offset = node.range?.[0] ?? 0;
     if (typeof value === "number") {
-      const exact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-      if (!exact) this.fault(path, "This number can't be kept exactly; quote it.", offset);
-      return exact ? value : 0;
+      const fault = faultOfNumber(value);
+      if (fault !== null) this.fault(path, fault, offset);
+      return fault === null ? value : 0;
     }
     if (typeof value === "string" && !isWellFormed(value))
       this.fault(path, "This is half a character.", offset);
@@ -236,6 +236,13 @@ export class YamlText {
     this.fault(path, message, key.range[0]);
     return null;
   }
+}
+
+/** JSON has neither infinity nor NaN, and of large whole numbers not each. */
+function faultOfNumber(value: number): string | null {
+  if (!Number.isFinite(value)) return "This is no finite number.";
+  const isExact = !Number.isInteger(value) || Number.isSafeInteger(value);
+  return isExact ? null : "This number can't be kept exactly; quote it.";
 }
 
 function sayingOf(fault: TokensFault, limits: YamlLimits): string {

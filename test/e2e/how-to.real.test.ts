@@ -127,6 +127,20 @@ describeOnThrowawayMachine(
         await isBack("web-1");
         expect(run("cat /srv/web-2/hello")).toBe("hello");
 
+        // The orchestrator's key is stolen: all but the agents is as before on a server with another key.
+        const stolenKey = json<{ orchestrator: { public_key: string } }>("status").orchestrator.public_key;
+        const overInstallScript = ({ text }: PageBlock): boolean => text.includes("install.sh");
+        run(scriptOf(steps("lost-keys", "The orchestrator's").filter((block) => !overInstallScript(block))));
+        const { orchestrator } = json<{ orchestrator: { public_key: string } }>("status");
+        expect(orchestrator.public_key).not.toBe(stolenKey);
+        expect(run("fleetwright assignments list -o name")).toBe("site\n");
+        expect(run("fleetwright operators list -o name").split("\n")).toContain("rescue");
+        run("systemctl stop web-2; rm -r /var/lib/web-2");
+        const anew = await startAgent("web-2");
+        run(`fleetwright agents approve ${anew} --name web-1 && fleetwright tags set web-1 role=web`);
+        run("fleetwright apply web-1");
+        run("rm -r /var/lib/fleetwright.stolen /root/fleet /root/secret-names");
+
         run("fleetwright tags remove web-1 role");
         const [takeBack, forget] = steps("uninstall", "An agent").map(({ text }) => text);
         run(takeBack!);

@@ -97,6 +97,12 @@ describe("a plan of a fleet folder", () => {
     expect(faultsOf(moved('ends_at: "2030-07-01T00:00:00Z"'))).toEqual([]);
   });
 
+  it("says of fields of a channel's config that are missing what it says of others", () => {
+    expect(faultsOf(plan("channels:\n  c: { name: C, type: slack, config: {} }\n"))).toEqual([
+      '3:36 channels.c.config.url "url" is missing.',
+    ]);
+  });
+
   it("removes no module that something needs", () => {
     const managed_by = { label: "shop", name: "web" };
     const listed = { name: "web", revision: 3, content_hash: "0", managed_by };

@@ -47,7 +47,7 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   [
     "a number that is none",
     `${head}  - { type: directory, path: /a, timeout_seconds: .nan }\n`,
-    [/^3:51 .*exactly/],
+    ["3:51 This is no finite number."],
   ],
   ["a resource that is no map", `${head}  - file\n`, [/^3:5 /]],
   ["a resource without a type", `${head}  - { path: /a }\n`, ['3:5 "type" is missing.']],

@@ -29,6 +29,7 @@ export function addSyncCommands(program: Command, run: Run): void {
     .command("export <folder>")
     .description("write what the server has into a new folder, without what is secret")
     .requiredOption("--label <label>", "label of the folder; what other folders manage is left out")
+    .option("--whole", "for a server that has nothing yet: what other folders manage, too")
     .option("--overwrite", "write into a folder that is not empty")
     .option("--sensitive", "modules and assignments that may hold secrets as they are, too")
     .action(

@@ -31,6 +31,7 @@ export interface SyncOptions {
 /** What `export` is told. */
 export interface SyncExportOptions {
   label: string;
+  whole?: true;
   overwrite?: true;
   sensitive?: true;
 }
@@ -80,11 +81,15 @@ export async function applySync(call: CommandCall, folder: string, options: Sync
 export async function exportSync(
   call: CommandCall,
   folder: string,
-  { label, overwrite, sensitive }: SyncExportOptions,
+  { label, whole, overwrite, sensitive }: SyncExportOptions,
 ): Promise<void> {
   if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(label))
     throw new UsageError("A label is 1-64 of a-z, 0-9, '.', '_' and '-', and begins with a letter or digit.");
-  const { files, leftOut } = await exportFolder(call.client, { label, sensitive: sensitive === true });
+  const { files, leftOut } = await exportFolder(call.client, {
+    label,
+    whole: whole === true,
+    sensitive: sensitive === true,
+  });
   await usable(writeFolder(folder, files, { overwrite: overwrite === true }));
   for (const { kind, name, why } of leftOut)
     call.context.stderr(`Left out: ${toLine(`${kind}.${name}`)}, since ${why}.\n`);

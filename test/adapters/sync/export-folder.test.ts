@@ -12,6 +12,7 @@ import { writeFolder } from "../../../adapters/sync/write-folder.ts";
 import type { Json } from "../../../lib/json.ts";
 import { startCommandLine } from "../../support/command-line.ts";
 import { clientOf } from "../../support/fleet-folder.ts";
+import { MemorySecretsKey } from "../../support/secrets-key.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const hard = [
@@ -109,7 +110,11 @@ describe("an export", () => {
     await fc.assert(
       fc.asyncProperty(scene, async (made) => {
         await fill(line.server.orchestrator, made, (runs += 1));
-        const { files, leftOut } = await exportFolder(client, { label: "shop", sensitive: false });
+        const { files, leftOut } = await exportFolder(client, {
+          label: "shop",
+          whole: false,
+          sensitive: false,
+        });
         const { steps, removals, faults, unmanaged } = await planOf(files, client);
         expect({ steps, removals, faults }).toEqual({ steps: [], removals: [], faults: [] });
         if (isUnkept(made.value)) unkept.push(`a${runs}`);
@@ -121,7 +126,7 @@ describe("an export", () => {
     );
     // Over the disk, too, and then under the label of the folder.
     const folder = join(temporaryFolder(), "fleet");
-    const { files } = await exportFolder(client, { label: "shop", sensitive: false });
+    const { files } = await exportFolder(client, { label: "shop", whole: false, sensitive: false });
     await writeFolder(folder, files, { overwrite: false });
     const owning = { takeOver: true, prune: true, allowEmpty: false };
     const plan = await planFolder(client, folder, owning);
@@ -129,12 +134,71 @@ describe("an export", () => {
     expect(failed).toBeNull();
     const after = await planFolder(client, folder, owning);
     expect(after).toMatchObject({ steps: [], removals: [], unmanaged: [], faults: [] });
-    const again = await exportFolder(client, { label: "shop", sensitive: false });
+    const again = await exportFolder(client, { label: "shop", whole: false, sensitive: false });
     expect(await planOf(again.files, client)).toMatchObject({
       steps: [],
       removals: [],
       unmanaged: [],
       faults: [],
     });
+  });
+});
+
+describe("an export for another server", () => {
+  it("has what every folder manages, can be applied there, and says what can't go over", async () => {
+    const line = await startCommandLine({ secretsKey: new MemorySecretsKey() });
+    const { maintenanceWindows, channels, thresholds, assignments, modules } = line.server.orchestrator;
+    for (const content of ["name: web\nresources: []\n", "name: web\nresources: []\n# newer\n"])
+      await modules.upload(systemCaller, { content });
+    const assignment = { selector: "role=web", enforce: true } as const;
+    await assignments.create(systemCaller, { ...assignment, name: "newest", modules: ["web@2"] });
+    await assignments.create(systemCaller, { ...assignment, name: "older", modules: ["web@1"] });
+    const ends_at = new Date(Date.now() + 3_600_000).toISOString();
+    for (const label of ["net", "shop"]) {
+      const managed_by = { label, name: "nightly" };
+      await maintenanceWindows.create(systemCaller, { reason: label, mode: "mute", ends_at, managed_by });
+    }
+    const config = { url: "https://hooks.example.com/x" };
+    await channels.create(systemCaller, { name: "Open", type: "webhook", config });
+    const signed = { ...config, headers: { authorization: "Bearer x" } };
+    await channels.create(systemCaller, { name: "Signed", type: "webhook", config: signed });
+    await thresholds.create(systemCaller, {
+      name: "Load",
+      metric: "load.1",
+      condition: "above",
+      value: 1.5,
+      managed_by: { label: "net", name: "load" },
+    });
+
+    const client = clientOf(line);
+    const { files, leftOut } = await exportFolder(client, { label: "rescue", whole: true, sensitive: false });
+    expect(leftOut.map(({ name, why }) => [name, why])).toEqual([
+      ["older", "it pins an older revision of a module, which the other server never has"],
+      ["Signed", "a secret value of it is told to nobody: have the channel name a secret before"],
+    ]);
+    const folder = join(temporaryFolder(), "fleet");
+    await writeFolder(folder, files, { overwrite: false });
+
+    const another = await startCommandLine();
+    const there = clientOf(another);
+    const owning = { takeOver: false, prune: false, allowEmpty: false };
+    const plan = await planFolder(there, folder, owning);
+    expect(plan.faults).toEqual([]);
+    const { failed, done } = await applyPlan(there, plan, { prune: false, onDone: () => {} });
+    expect(failed).toBeNull();
+    const made = done
+      .map(({ kind, name }) => `${kind} ${name}`)
+      .filter((each) => !each.startsWith("operators"));
+    expect(made).toEqual([
+      "modules web",
+      "assignments newest",
+      "windows nightly",
+      "windows nightly-2",
+      "channels open",
+      "thresholds load",
+    ]);
+    expect((await there.assignments.get("newest")).modules).toEqual(["web@1"]);
+    expect((await there.modules.get("web")).content).toContain("# newer");
+    expect(await planFolder(there, folder, owning)).toMatchObject({ steps: [], removals: [], faults: [] });
   });
 });
