@@ -99,7 +99,7 @@ describe("a plan of a fleet folder", () => {
 
   it("says of fields of a channel's config that are missing what it says of others", () => {
     expect(faultsOf(plan("channels:\n  c: { name: C, type: slack, config: {} }\n"))).toEqual([
-      '3:36 channels.c.config.url "url" is missing.',
+      '3:38 channels.c.config.url "url" is missing.',
     ]);
   });
 
