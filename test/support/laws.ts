@@ -1,13 +1,13 @@
 /** The laws that every type of resource keeps, on a machine in memory and on this one. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, test } from "vitest";
+import { describe, test } from "vitest";
 import type { Host } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { lawFolder, type LawSubject, resourceLaws } from "../../lib/testing/resource-laws.ts";
 import { memoryShell } from "./memory-shell.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Makes machines for the laws, each with an empty {@link lawFolder}. */
 export type LawHosts = Readonly<Record<string, () => Host>>;
@@ -35,13 +35,9 @@ export function memoryHost(): MemoryHost {
   return host;
 }
 
-const folders: string[] = [];
-afterAll(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
-
 /** This machine, confined to a temporary folder. */
 export function localHost(): LocalHost {
-  const folder = mkdtempSync(join(tmpdir(), "fleetwright-laws-"));
-  folders.push(folder);
+  const folder = temporaryFolder();
   mkdirSync(join(folder, "root", lawFolder), { recursive: true });
   return new LocalHost({ root: join(folder, "root"), stateFolder: join(folder, "state") });
 }
