@@ -84,6 +84,6 @@ function toFound({
 }
 
 function toAgent(document: Document, version: number, connected: boolean): Agent {
-  const { box_public_key: _, ...shown } = document;
+  const { box_public_key: _box, status_when_replaced: _status, in_place_of: _place, ...shown } = document;
   return { ...shown, connected, version };
 }

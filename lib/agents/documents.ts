@@ -25,6 +25,10 @@ export interface AgentDocument {
   approved_by?: string;
   /** Set where another agent stands in its place: its key stays out, unless it takes the place back. */
   replaced_by?: string;
+  /** What it was before; absent in what earlier versions wrote. */
+  status_when_replaced?: ApprovalStatus;
+  /** The agent whose place it took, and what it gave up for that: it gets it again where that one takes its place back. */
+  in_place_of?: { node_id: string; name?: string; tags: Tags };
   tags: Tags;
 }
 

@@ -6,6 +6,11 @@
  *
  * All of it is one step. Back again it goes by the same verb, the agents changed about: then the new one of that call is the one that was
  * replaced by the old one, and no other rejected agent may be.
+ *
+ *   the one in place:        approved | rejected ──▶ rejected, with the name and the tags that it gave up; an approval lets it in again
+ *   the one that comes back: rejected            ──▶ as it was before it was replaced, with the name and the tags that the place has by now
+ *
+ * So work that waits for the place is never done by a machine that was there by mistake.
  */
 import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
@@ -14,7 +19,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { ReplacementFacts } from "../event-facts.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { freeName, handOverName } from "./agent-names.ts";
+import { freeName, handOverName, takeName } from "./agent-names.ts";
 import type { AgentService } from "./agent-service.ts";
 import type { AgentDocument } from "./documents.ts";
 import { invalid } from "./many-agents.ts";
@@ -41,6 +46,8 @@ interface Pair {
   /** The name that goes over. */
   name: string;
   isConnected: boolean;
+  /** Whether the new one takes its own place back. */
+  isBack: boolean;
 }
 
 /** Puts agents in the place of others. */
@@ -73,7 +80,8 @@ export class Replacements {
           ? "The old agent has no name: it was never approved."
           : `The old agent was replaced by ${replaced_by} already.`,
       );
-    if (fresh.value.status === "rejected" && fresh.value.replaced_by !== old.key)
+    const isBack = fresh.value.replaced_by === old.key;
+    if (fresh.value.status === "rejected" && !isBack)
       throw refused("The new agent was rejected: whoever wants it in the fleet approves it first.");
     // A machine that works would lose its name and tags to a slip of the finger.
     if (fresh.value.status === "approved" && this.#parts.findings.of(fresh.key)?.last_apply && !force)
@@ -83,7 +91,7 @@ export class Replacements {
     const isConnected = this.#parts.presence.isConnected(old.key);
     if (isConnected && !force)
       throw refused(`${name} is connected: a machine that runs is replaced with \`force\` only.`);
-    return { old, fresh, name, isConnected };
+    return { old, fresh, name, isConnected, isBack };
   }
 
   async #write(caller: Caller, pair: Pair): Promise<Agent> {
@@ -91,11 +99,13 @@ export class Replacements {
     const { old, fresh, name } = pair;
     const after = this.#toSuccessor(caller, pair);
     const agent = views.listed({ value: after, revision: fresh.revision + 1 });
+    const left = await this.#toReplaced(pair);
     const given = fresh.value.name;
     const writes: Write[] = [
-      putAgent(old, toReplaced(old.value, fresh.key)),
+      putAgent(old, left),
       handOverName(name, fresh.key),
       ...(given === undefined || given.toLowerCase() === name.toLowerCase() ? [] : [freeName(given)]),
+      ...(left.name === undefined ? [] : [takeName(left.name, old.key)]),
       ...(await this.#parts.replaced({ oldId: old.key, newId: fresh.key })),
     ];
     await registry.write(answering(caller, agent), {
@@ -108,23 +118,40 @@ export class Replacements {
     return agent;
   }
 
-  #toSuccessor(caller: Caller, { old, fresh, name }: Pair): AgentDocument {
-    const { replaced_by: _, ...known } = fresh.value;
+  #toSuccessor(caller: Caller, { old, fresh, name, isBack }: Pair): AgentDocument {
+    const { replaced_by: _, status_when_replaced: before = "approved", ...known } = fresh.value;
+    const status = isBack ? before : "approved";
     const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };
+    const { name: own, tags } = fresh.value;
+    const gaveUp = { node_id: old.key, ...(own !== undefined && { name: own }), tags };
     return {
       ...known,
-      ...(known.status !== "approved" && approval),
-      status: "approved",
+      ...(status === "approved" && known.status !== "approved" && approval),
+      ...(!isBack && { in_place_of: gaveUp }),
+      status,
       name,
       tags: { ...old.value.tags },
     };
   }
-}
 
-/** Nothing that lets it in, or is about it by its name or tags, stays with the old one. */
-function toReplaced(old: Document, by: string): AgentDocument {
-  const { name: _, ...known } = old;
-  return { ...known, status: "rejected", replaced_by: by, tags: {} };
+  async #toReplaced({ old, fresh, isBack }: Pair): Promise<AgentDocument> {
+    const { name: _, in_place_of: gaveUp, ...known } = old.value;
+    if (isBack && gaveUp?.node_id === fresh.key) {
+      const { name, tags } = gaveUp;
+      const isFree =
+        name !== undefined && !(await this.#context.storage.get("agent_names", name.toLowerCase()));
+      return { ...known, status: "rejected", ...(isFree && { name }), tags };
+    }
+    // Nothing that lets it in, or is about it by its name or tags, stays with it.
+    return {
+      ...known,
+      ...(gaveUp && { in_place_of: gaveUp }),
+      status: "rejected",
+      replaced_by: fresh.key,
+      status_when_replaced: old.value.status,
+      tags: {},
+    };
+  }
 }
 
 /** For those who follow what is decided: what each agent became, where that is another status than before. */
@@ -137,7 +164,7 @@ function toDecisions({ old, fresh }: Pair, after: Document): EventInput[] {
       summary: `Agent ${old.value.name ?? old.value.hostname} was rejected, since another takes its place`,
       metadata: { before: old.value.status, after: "rejected", replaced_by: fresh.key },
     });
-  if (fresh.value.status !== "approved")
+  if (fresh.value.status !== "approved" && after.status === "approved")
     events.push({
       type: "agent.approved",
       target: agentSubject(after),

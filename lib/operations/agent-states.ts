@@ -31,18 +31,3 @@ export function expectAgentState(known: StoredDocument<AgentStateDocument>): Wri
 export function forgetAgentState(nodeId: string): Write {
   return { kind: "delete", collection, key: nodeId };
 }
-
-/**
- * Has what calls named for one agent stay wanted on the one that takes its place: what that one was named itself counts more. What was
- * applied stays with the machine that it was applied on.
- */
-export async function handOverNamed(
-  storage: Storage,
-  { oldId, newId }: { oldId: string; newId: string },
-): Promise<Write[]> {
-  const [from, to] = await Promise.all([readAgentState(storage, oldId), readAgentState(storage, newId)]);
-  if (from?.value.named === undefined) return [];
-  const { named, ...kept } = from.value;
-  const after = { node_id: newId, ...to?.value, named: { ...named, ...to?.value.named } };
-  return [putAgentState(kept, from), putAgentState(after, to)];
-}

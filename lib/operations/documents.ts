@@ -111,6 +111,12 @@ export interface AgentStateDocument {
   modules?: { [module: string]: AppliedModule };
   /** Modules that calls named for this agent: they stay wanted, whoever applies later. */
   named?: { [module: string]: NamedModule };
+  /** Set where it took the place of another: what it was named itself before, and what was named for the place. */
+  named_over?: {
+    from: string;
+    own: { [module: string]: NamedModule };
+    place: { [module: string]: NamedModule };
+  };
 }
 
 /** What an apply took for given of its agent when it was asked for. */
