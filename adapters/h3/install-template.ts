@@ -12,6 +12,7 @@ orchestrator_key=@KEY@
 version=@VERSION@
 home=/opt/fleetwright-agent
 etc=/etc/fleetwright-agent
+lock=/run/fleetwright-agent.install
 
 usage() {
   cat << 'END'
@@ -30,6 +31,25 @@ END
 fail() {
   printf 'install.sh: %s\\n' "$*" >&2
   exit 1
+}
+
+# Two runs at a time would take each other's files away. What a killed one left is known by its process.
+take_lock() {
+  if mkdir "$lock" 2> /dev/null; then locked=yes; echo $$ > "$lock/pid"; return 0; fi
+  holder=$(cat "$lock/pid" 2> /dev/null) || { sleep 1; holder=$(cat "$lock/pid" 2> /dev/null) || true; }
+  if [ -n "$holder" ] && kill -0 "$holder" 2> /dev/null; then
+    fail "another run of it is under way: process $holder. If that is something else, remove $lock."
+  fi
+  rm -rf "$lock"
+  mkdir "$lock" 2> /dev/null || fail "another run of it has just begun, or $lock can't be made."
+  locked=yes
+  echo $$ > "$lock/pid"
+}
+
+# shellcheck disable=SC2317 # A trap calls it.
+clean_up() {
+  if [ -n "$work" ]; then rm -rf "$work"; rmdir "$home" 2> /dev/null || true; fi
+  if [ -n "$locked" ]; then rm -rf "$lock"; fi
 }
 
 # The sha256 of the agent for a platform; nothing where the server has none.
@@ -145,7 +165,12 @@ agent_address() {
 configure() {
   mkdir -p "$etc"
   chmod 755 "$etc"
-  if [ -n "$token" ]; then (umask 077 && printf '%s\\n' "$token" > "$etc/token"); fi
+  if [ -n "$token" ]; then
+    # A new file: an old one may be open to others, or a link.
+    rm -f "$etc/token.new"
+    (umask 077 && printf '%s\\n' "$token" > "$etc/token.new")
+    mv -f "$etc/token.new" "$etc/token"
+  fi
   if [ -n "$ca" ]; then
     # A copy: where the file lies now, others may write, or nobody keep it.
     cat "$ca" > "$etc/ca.pem.new"
@@ -165,7 +190,7 @@ END
   fi
   url=$(value_of url)
   if [ -z "$url" ]; then told="looks for a server by itself"; else told="connects to $url"; fi
-  [ "$(agent_address "$url")" = "$agent_url" ] || echo "$etc/agent.conf stays as it is: the agent $told. This server is at $agent_url."
+  [ "$(agent_address "$url")" = "$(agent_address "$agent_url")" ] || echo "$etc/agent.conf stays as it is: the agent $told. This server is at $agent_url."
   [ -n "$token" ] || return 0
   file=$(value_of token_file)
   # Whoever wrote the file may have left its last line without an end.
@@ -211,7 +236,7 @@ start() {
 main() {
   token=\${FLEETWRIGHT_ENROLMENT_TOKEN:-}
   unset FLEETWRIGHT_ENROLMENT_TOKEN
-  ca="" with_node="" no_start="" work="" uninstall="" packaged=""
+  ca="" with_node="" no_start="" work="" uninstall="" packaged="" locked=""
   while [ $# -gt 0 ]; do
     case "$1" in
       --token | --token-file | --ca-file) [ $# -gt 1 ] || fail "$1 needs a value." ;;
@@ -230,11 +255,15 @@ main() {
   done
   [ "$(uname -s)" = Linux ] || fail "the agent is built for Linux."
   [ "$(id -u)" = 0 ] || fail "it must be root: curl -fsS $server/install.sh | sudo sh -s -- ..."
+  # A cut-off run leaves nothing but a folder that the next one removes.
+  trap clean_up EXIT
+  trap 'exit 1' HUP INT TERM
   if [ -n "$uninstall" ]; then
     [ -d "$home" ] || fail "there is no agent in $home."
     [ ! -f "$home/package" ] || fail "the agent came as a package: 'apt purge fleetwright-agent' or 'rpm -e fleetwright-agent'."
+    take_lock
     for each in "$home/current/uninstall" "$home"/*/uninstall; do
-      if [ -f "$each" ]; then exec sh "$each"; fi
+      [ ! -f "$each" ] || { sh "$each"; exit $?; }
     done
     # A run that was cut off before it had unpacked an agent has made nothing else.
     rm -rf "$home"
@@ -251,9 +280,7 @@ main() {
   fi
   if [ -n "$ca" ]; then export CURL_CA_BUNDLE="$ca"; fi
   umask 022
-  # A cut-off run leaves nothing but a folder that the next one removes.
-  trap 'if [ -n "$work" ]; then rm -rf "$work"; rmdir "$home" 2> /dev/null || true; fi' EXIT
-  trap 'exit 1' HUP INT TERM
+  take_lock
   if [ -f "$home/package" ]; then
     packaged=yes
     echo "The agent is there as a package, which stays as it is: it is set up for $server."
@@ -272,6 +299,6 @@ main() {
   fi
 }
 
-# All of it is read before anything is done: a connection that broke off does no half of it.
-main "$@"
+# All of it is read before anything is done, up to this bracket: a connection that broke off does nothing.
+{ main "$@"; exit; }
 `;

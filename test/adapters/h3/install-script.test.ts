@@ -15,24 +15,8 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
-import { renderInstallScript } from "../../../adapters/h3/install-script.ts";
+import { agentUrl, orchestratorKey as key, scriptOf } from "../../support/install-script.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-const key = "0123456789abcdef".repeat(4);
-const agentUrl = "wss://fleet.example/agent/v1";
-
-/** The script with folders of a test, and something else in place of what it does. */
-function scriptOf(etc: string, does: string): string {
-  return renderInstallScript({
-    baseUrl: "https://fleet.example",
-    agentUrl,
-    orchestratorKey: key,
-    version: "1.2.3",
-    artifacts: [{ platform: "linux-x64", file: "a", sha256: "b".repeat(64), size: 1 }],
-  })
-    .replace("etc=/etc/fleetwright-agent", `etc='${etc}'`)
-    .replace('main "$@"', does);
-}
 
 function settings(content: string | null): { etc: string; file: string } {
   const etc = join(temporaryFolder(), "etc");

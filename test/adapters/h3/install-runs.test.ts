@@ -1,0 +1,101 @@
+/**
+ * Runs of the script of `GET /install.sh` that are cut off, or meet another.
+ *
+ * Symptoms: a script that broke off right behind the name of its last command ran without its options, so that `--uninstall` installed;
+ * two runs at a time took each other's files away; a token went into a file that others could read, or through a link.
+ */
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { agentUrl, orchestratorKey, renderedScript, scriptOf } from "../../support/install-script.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const run = (input: string, shell = "sh") => spawnSync(shell, [], { input, encoding: "utf8" });
+
+describe("a script of which only a part arrived", () => {
+  test.each(["dash", "bash"])("does nothing in %s, wherever it was cut", (shell) => {
+    const script = renderedScript().replace("main() {", "main() {\n  echo ran\n  exit 7");
+    expect(run(script, shell)).toMatchObject({ status: 7, stdout: "ran\n" });
+    const lines = [...script.matchAll(/\n/g)].map(({ index }) => index + 1);
+    const last = Array.from({ length: 120 }, (_, at) => script.length - 2 - at);
+    const ran = [...new Set([...lines, ...last])]
+      .filter((at) => at < script.length - 1)
+      .filter((at) => run(script.slice(0, at), shell).stdout.includes("ran"));
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("a second run", () => {
+  const locked = (prepare: (lock: string) => void) => {
+    const lock = join(temporaryFolder(), "lock");
+    prepare(lock);
+    const does = "work= locked=; trap clean_up EXIT; take_lock; cat $lock/pid > /dev/null && echo taken";
+    const script = scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`);
+    return { ...run(script), isLeft: existsSync(lock) };
+  };
+  const by = (pid: string) => (lock: string) => {
+    mkdirSync(lock);
+    writeFileSync(join(lock, "pid"), pid);
+  };
+
+  test("is refused while the first one runs, which keeps its lock", () => {
+    const { status, stdout, stderr, isLeft } = locked(by(`${process.pid}\n`));
+    expect([status, stdout, isLeft]).toEqual([1, "", true]);
+    expect(stderr).toContain(`another run of it is under way: process ${process.pid}.`);
+  });
+
+  test.each<[string, (lock: string) => void]>([
+    ["no other runs", () => {}],
+    ["the other was killed", by(`${spawnSync("true").pid}\n`)],
+    ["the other was killed before it said who it is", (lock) => mkdirSync(lock)],
+  ])("goes on where %s, and leaves no lock", (_, prepare) => {
+    expect(locked(prepare)).toMatchObject({ status: 0, stdout: "taken\n", isLeft: false });
+  });
+});
+
+describe("a token", () => {
+  const configured = (prepare: (token: string) => void): string => {
+    const etc = join(temporaryFolder(), "etc");
+    mkdirSync(etc);
+    prepare(join(etc, "token"));
+    expect(run(scriptOf(etc, "token=fwt_new ca=; configure")).status).toBe(0);
+    return join(etc, "token");
+  };
+
+  test("that takes the place of one which others could read is for root alone", () => {
+    const token = configured((path) => writeFileSync(path, "fwt_old\n", { mode: 0o644 }));
+    expect(readFileSync(token, "utf8")).toBe("fwt_new\n");
+    expect(statSync(token).mode & 0o777).toBe(0o600);
+  });
+
+  test("goes through no link, neither of its file nor of the one that it is written to first", () => {
+    const others = join(temporaryFolder(), "others");
+    writeFileSync(others, "theirs\n", { mode: 0o644 });
+    const token = configured((path) => {
+      symlinkSync(others, path);
+      symlinkSync(others, `${path}.new`);
+    });
+    expect(lstatSync(token).isFile()).toBe(true);
+    expect(readFileSync(others, "utf8")).toBe("theirs\n");
+  });
+});
+
+test.each(["wss://fleet.example", "wss://fleet.example/", agentUrl, "wss://fleet.example/of/agents"])(
+  "an agent of the server at %s is the same one at the next run",
+  (url) => {
+    const etc = join(temporaryFolder(), "etc");
+    const again = () => run(scriptOf(etc, "token= ca=; configure", url));
+    expect(again()).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect(readFileSync(join(etc, "agent.conf"), "utf8")).toContain(`orchestrator_key = ${orchestratorKey}`);
+    expect(again()).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  },
+);
