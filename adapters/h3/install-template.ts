@@ -130,7 +130,8 @@ place() {
   \${found%% *}, not
   $sha256. Nothing was installed."
   mkdir "$work/version"
-  tar -xzf "$work/agent.tar.gz" -C "$work/version" --no-same-owner
+  tar -xzf "$work/agent.tar.gz" -C "$work/version" --no-same-owner ||
+    fail "the agent could not be unpacked below $home. Nothing was changed."
   chmod 755 "$work/version"
   if [ "$platform" = node ] && command -v node > /dev/null; then ln -s "$(command -v node)" "$work/version/node"; fi
   told=$("$work/version/fleetwright-agent" --version 2>&1) || fail "the agent does not run here: $told"
