@@ -75,7 +75,7 @@ function placeOf(
 ): { baseUrl: string; agentUrl: string } {
   if (agentUrl !== null) {
     const { origin, pathname } = new URL(agentUrl.replace(/^ws/, "http"));
-    const below = pathname.endsWith("/agent/v1") ? pathname.slice(0, -"/agent/v1".length) : mountPath;
+    const below = /^(.*)\/agent\/v1\/?$/.exec(pathname)?.[1] ?? mountPath;
     return { baseUrl: origin + below, agentUrl };
   }
   const host = event.req.headers.get("host") ?? event.url.host;

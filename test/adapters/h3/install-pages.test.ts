@@ -63,6 +63,23 @@ describe("GET /install.sh", () => {
     expect(text).not.toContain("evil.example");
   });
 
+  test.each([
+    ["wss://fleet.example", "https://fleet.example"],
+    ["wss://fleet.example/", "https://fleet.example"],
+    ["ws://fleet.example:4748/agent/v1", "http://fleet.example:4748"],
+    ["wss://fleet.example/base/agent/v1", "https://fleet.example/base"],
+    ["wss://fleet.example/base/agent/v1/", "https://fleet.example/base"],
+  ])("says how to run it again where agents connect to %s", async (agentUrl, baseUrl) => {
+    const { get } = await start({ agentDir: builtFolder(), agentUrl });
+    const { text } = await get("/install.sh");
+    const refused = text.replace('"$(id -u)" = 0', '"" = 0');
+    const { status, stderr } = spawnSync("sh", [], { input: refused, encoding: "utf8" });
+    expect([status, stderr]).toEqual([
+      1,
+      `install.sh: it must be root: curl -fsS ${baseUrl}/install.sh | sudo sh -s -- ...\n`,
+    ]);
+  });
+
   test.each(["a$(id).example", "a'b", "a`id`", "a b", 'a"b', "a\\b", "a;b", "a|b", "a&b", "a$b"])(
     "refuses the host %s",
     async (host) => {
