@@ -5,11 +5,13 @@
 import { once } from "node:events";
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { H3, serve } from "h3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
+import type { DownloadLimits } from "../../../adapters/h3/downloads.ts";
 import { mountInstallPages } from "../../../adapters/h3/install-pages.ts";
 import { send } from "../../support/http.ts";
 import { eventually } from "../../support/processes.ts";
@@ -39,6 +41,24 @@ async function start(size: number): Promise<number> {
   });
   onTestFinished(() => server.close());
   return Number(new URL(server.url).port);
+}
+
+/** Starts the pages alone, with limits of a test. */
+async function startWith(downloadLimits: DownloadLimits): Promise<number> {
+  const h3 = new H3({ silent: true });
+  const pages = {
+    orchestrator: { publicKey: new Uint8Array(32) },
+    agentDir: builtFolder(largeBytes),
+    agentUrl: null,
+    agentPath: "/agent/v1",
+    trustedProxies: [],
+    downloadLimits,
+  };
+  mountInstallPages({ h3, mountPath: "", createRequestId: () => "id" }, pages);
+  const server = serve(h3, { port: 0, hostname: "127.0.0.1", silent: true });
+  onTestFinished(() => server.close(true));
+  await server.ready();
+  return Number(new URL(server.url ?? "").port);
 }
 
 /** Begins a download from an address of loopback, and reads nothing of it. */
@@ -88,20 +108,8 @@ describe("machines that fetch and do not read", () => {
   });
 
   test("are cut off, and their places are free; who reads steadily gets all of it", async () => {
-    const h3 = new H3();
-    const pages = {
-      orchestrator: { publicKey: new Uint8Array(32) },
-      agentDir: builtFolder(largeBytes),
-      agentUrl: null,
-      agentPath: "/agent/v1",
-      trustedProxies: [],
-      downloadLimits: { most: 4, mostOfSource: 3, slowestBytesPerSecond: 8 << 20, patienceMs: 600 },
-    };
-    mountInstallPages({ h3, mountPath: "", createRequestId: () => "id" }, pages);
-    const server = serve(h3, { port: 0, hostname: "127.0.0.1", silent: true });
-    onTestFinished(() => server.close(true));
-    await server.ready();
-    const port = Number(new URL(server.url ?? "").port);
+    const limits = { most: 4, mostOfSource: 3, slowestBytesPerSecond: 8 << 20, patienceMs: 600 };
+    const port = await startWith(limits);
     const slow = await Promise.all([1, 2, 3].map(() => begin(port, "127.0.0.1")));
     const drips = slow.map((response) => setInterval(() => response.read(1), 50));
     onTestFinished(() => drips.forEach((each) => clearInterval(each)));
@@ -117,6 +125,27 @@ describe("machines that fetch and do not read", () => {
     for (const each of drips) clearInterval(each);
     for (const each of slow) await expect(bytesOf(each)).rejects.toMatchObject({ code: "ECONNRESET" });
   });
+});
+
+test("a socket that stops to read gives its place back within five times the patience", async () => {
+  const patienceMs = 600;
+  const port = await startWith({ most: 1, mostOfSource: 1, slowestBytesPerSecond: 32 * 1024, patienceMs });
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  socket.write("GET /agent/linux-x64 HTTP/1.1\r\nHost: fleet.example\r\n\r\n");
+  await once(socket, "data");
+  socket.pause();
+  const stoppedAt = performance.now();
+  expect((await send(port, { path: "/agent/linux-x64" })).status).not.toBe(200);
+  await eventually("its place is free", async () => {
+    const next = await begin(port, "127.0.0.1");
+    next.destroy();
+    return next.statusCode === 200;
+  });
+  const tookMs = performance.now() - stoppedAt;
+  expect(tookMs).toBeGreaterThan(patienceMs * 0.9);
+  expect(tookMs).toBeLessThan(patienceMs * 5 + 1_000);
 });
 
 describe("a part of the agent", () => {
