@@ -33,17 +33,18 @@ fail() {
   exit 1
 }
 
-# Two runs at a time would take each other's files away. What a killed one left is known by its process.
+# Two runs at a time would take each other's files away. Each run that takes the lock over from a dead one names itself behind that one:
+# a link is made by one run alone, with its process in it.
 take_lock() {
-  if mkdir "$lock" 2> /dev/null; then locked=yes; echo $$ > "$lock/pid"; return 0; fi
-  holder=$(cat "$lock/pid" 2> /dev/null) || { sleep 1; holder=$(cat "$lock/pid" 2> /dev/null) || true; }
-  if [ -n "$holder" ] && kill -0 "$holder" 2> /dev/null; then
-    fail "another run of it is under way: process $holder. If that is something else, remove $lock."
+  mkdir -p "$lock" || fail "$lock can't be made."
+  holder=""
+  while next=$(readlink "$lock/after-$holder"); do holder=$next; done
+  if [ -n "$holder" ] && kill -0 "\${holder%%-*}" 2> /dev/null; then
+    fail "another run of it is under way: process \${holder%%-*}. If that is something else, remove $lock."
   fi
-  rm -rf "$lock"
-  mkdir "$lock" 2> /dev/null || fail "another run of it has just begun, or $lock can't be made."
+  # With the time, since a number of a process comes again.
+  ln -s "$$-$(date +%s)" "$lock/after-$holder" 2> /dev/null || fail "another run of it has just begun."
   locked=yes
-  echo $$ > "$lock/pid"
 }
 
 # shellcheck disable=SC2317 # A trap calls it.

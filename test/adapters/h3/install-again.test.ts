@@ -26,7 +26,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const shells = ["dash", "busybox"] as const;
 const programs =
-  "base64 basename cat chmod cut grep gzip head hostname id ln mkdir mktemp mv od printf readlink rm rmdir sed sha256sum sleep sort tail tar touch tr uname wc".split(
+  "base64 basename cat chmod cut date grep gzip head hostname id ln mkdir mktemp mv od printf readlink rm rmdir sed sha256sum sleep sort tail tar touch tr uname wc".split(
     " ",
   );
 const pathOf = (program: string): string =>

@@ -38,28 +38,41 @@ describe("a second run", () => {
   const locked = (prepare: (lock: string) => void) => {
     const lock = join(temporaryFolder(), "lock");
     prepare(lock);
-    const does = "work= locked=; trap clean_up EXIT; take_lock; cat $lock/pid > /dev/null && echo taken";
+    const does =
+      "work= locked=; trap clean_up EXIT; take_lock; readlink $lock/after-* > /dev/null && echo taken";
     const script = scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`);
     return { ...run(script), isLeft: existsSync(lock) };
   };
   const by = (pid: string) => (lock: string) => {
     mkdirSync(lock);
-    writeFileSync(join(lock, "pid"), pid);
+    symlinkSync(`${pid}-1`, join(lock, "after-"));
   };
 
   test("is refused while the first one runs, which keeps its lock", () => {
-    const { status, stdout, stderr, isLeft } = locked(by(`${process.pid}\n`));
+    const { status, stdout, stderr, isLeft } = locked(by(`${process.pid}`));
     expect([status, stdout, isLeft]).toEqual([1, "", true]);
     expect(stderr).toContain(`another run of it is under way: process ${process.pid}.`);
   });
 
   test.each<[string, (lock: string) => void]>([
     ["no other runs", () => {}],
-    ["the other was killed", by(`${spawnSync("true").pid}\n`)],
+    ["the other was killed", by(`${spawnSync("true").pid}`)],
     ["the other was killed before it said who it is", (lock) => mkdirSync(lock)],
   ])("goes on where %s, and leaves no lock", (_, prepare) => {
     expect(locked(prepare)).toMatchObject({ status: 0, stdout: "taken\n", isLeft: false });
   });
+});
+
+test.each(["dash", "busybox sh"])("one of many runs of %s takes the lock of a killed one", (shell) => {
+  const lock = join(temporaryFolder(), "lock");
+  mkdirSync(lock);
+  symlinkSync(`${spawnSync("true").pid}-1`, join(lock, "after-"));
+  const does = "work= locked=; trap clean_up EXIT; take_lock; echo taken; sleep 1";
+  const script = `${lock}.sh`;
+  writeFileSync(script, scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`));
+  const { stdout } = run(`for each in 1 2 3 4 5 6; do ${shell} '${script}' & done; wait`);
+  expect(stdout).toBe("taken\n");
+  expect(existsSync(lock)).toBe(false);
 });
 
 describe("a token", () => {
