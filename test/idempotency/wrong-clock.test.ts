@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import type { KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { servicesOf } from "../../lib/orchestrator.ts";
 import type { CallDocument } from "../../lib/idempotency/documents.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { deferred } from "../support/deferred.ts";
 
 const minute = 60_000;
