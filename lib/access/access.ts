@@ -85,7 +85,8 @@ export class Access {
     const session = await this.#context.storage.get<{ expires_at: number }>("sessions", signedIn.session_id);
     const operator = await this.#service.operators.find(signedIn.operator_id);
     if (!session || !operator) throw new OrchestratorError("UNAUTHENTICATED");
-    return { expires_at: toTimestamp(session.value.expires_at), operator: toOperator(operator) };
+    const expiresAtMs = this.#context.fleetTime.toWall(session.value.expires_at);
+    return { expires_at: toTimestamp(expiresAtMs), operator: toOperator(operator) };
   }
 
   /** Ends the caller's session. */

@@ -90,3 +90,18 @@ describe("permissions", () => {
     await expect(test.orchestrator.status.get(anonymous)).resolves.not.toHaveProperty("checks");
   });
 });
+
+it.each(["setRole", "remove"] as const)(
+  "%s ends the sessions of that operator, and nobody else's",
+  async (verb) => {
+    await using test = await createTestOrchestrator();
+    const changed = await test.signIn("Operator", "one");
+    const other = await test.signIn("Operator", "two");
+    const { operators, access } = test.orchestrator;
+    const { operator_id } = changed;
+    if (verb === "remove") await operators.remove(systemCaller, { operator_id });
+    else await operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await expect(access.authenticate(changed.token)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(access.authenticate(other.token)).resolves.toMatchObject({ username: "two" });
+  },
+);

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { answeringOnce } from "../../lib/callers/caller.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { deferred } from "../support/deferred.ts";
 
@@ -248,4 +249,37 @@ it("says when the oldest of too many keys is forgotten", async () => {
     code: "RATE_LIMITED",
     details: { retry_after_seconds: 20 * 3_600 + 600 },
   });
+});
+
+it("tells of a conflict of the call's own, and not that somebody took its key", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const { store } = servicesOf(test.orchestrator).operations;
+  const changing = (expected: number) =>
+    idempotency.once(caller, call("k1"), (claiming) =>
+      store.create(claiming, [], {
+        writes: [{ kind: "put", collection: "settings", key: "changed", value: {}, expected }],
+      }),
+    );
+  await expect(changing(7)).rejects.toMatchObject({ code: "REVISION_CONFLICT" });
+  await changing(0);
+  expect(await test.storage.get("settings", "changed")).not.toBeNull();
+});
+
+it("never keeps an answer that is a secret, and makes the call no second time", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const counter = counted(() => "made");
+  const once = () =>
+    idempotency.once(caller, call("k1"), async (claiming) => {
+      await changeAs(test, answeringOnce(claiming));
+      await counter.run();
+      return "hunter2";
+    });
+  expect(await once()).toBe("hunter2");
+  expect(JSON.stringify(await stored(test))).not.toContain("hunter2");
+  await expect(once()).rejects.toMatchObject({ code: "IDEMPOTENCY_ANSWER_UNKNOWN" });
+  expect(counter.made).toBe(1);
 });

@@ -9,4 +9,11 @@ export interface Equivalent {
   reason: string;
 }
 
-export const equivalents: readonly Equivalent[] = [];
+export const equivalents: readonly Equivalent[] = [
+  {
+    file: "lib/idempotency/idempotency-service.ts",
+    line: `await this.#keep(claim, "refused", { code, message, details, issues });`,
+    replacement: `""`,
+    reason: "What is none of the other three states is answered as a refusal.",
+  },
+];

@@ -1,14 +1,17 @@
 /**
  * Changes the sources of a room in small ways, one at a time, and tells which of these mutants its tests do not notice:
- * `npm run mutants -- lib/selectors`, or a single file of it. Results are kept in `.mutants`, so that a second run tries only what has
+ * `npm run mutants -- lib/selectors`, or a single file of it; with `--sample 10` a tenth of them, with `--seed 2` another tenth, with
+ * `--record` a better score becomes the floor. Results are kept in `.mutants`, so that a second run tries only what has
  * changed. A room below its floor, and a mutant that survives a single file, end it with 1.
  */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { Stryker } from "@stryker-mutator/core";
 import { equivalents } from "./equivalents.ts";
-import { rooms, type Room } from "./rooms.ts";
+import { holdsFloor } from "./floors.ts";
+import { rooms } from "./rooms.ts";
 
 type MutantResult = Awaited<ReturnType<Stryker["runMutationTest"]>>[number];
 
@@ -16,18 +19,29 @@ const repository = fileURLToPath(new URL("../../", import.meta.url));
 const noticed = new Set<MutantResult["status"]>(["Killed", "Timeout"]);
 const missed = new Set<MutantResult["status"]>(["Survived", "NoCoverage"]);
 
-const [path = ""] = process.argv.slice(2);
-const name = Object.keys(rooms).find((each) => path === each || path.startsWith(`${each}/`));
-if (name === undefined) {
-  console.error(`Name a room, or a file of one: ${Object.keys(rooms).join(", ")}`);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: "string", default: "100" },
+    seed: { type: "string", default: "1" },
+    record: { type: "boolean", default: false },
+  },
+});
+const [path = ""] = positionals;
+const room = Object.keys(rooms).find((each) => path === each || path.startsWith(`${each}/`));
+if (room === undefined || !isPercent(values.sample)) {
+  console.error(
+    `Name a room, or a file of one, and the percent of a sample: ${Object.keys(rooms).join(", ")}`,
+  );
   process.exit(2);
 }
-process.exit((await tryRoom(name, rooms[name]!)) ? 0 : 1);
+process.exit((await tryRoom(room)) ? 0 : 1);
 
-async function tryRoom(room: string, { tests, floor }: Room): Promise<boolean> {
-  const isWhole = path === room;
-  const include = tests.map((each) => (each.endsWith(".ts") ? each : `${each}/**/*.test.ts`));
+async function tryRoom(name: string): Promise<boolean> {
+  const isWhole = path === name;
+  const include = rooms[name]!.map((each) => (each.endsWith(".ts") ? each : `${each}/**/*.test.ts`));
   process.env["FLEETWRIGHT_MUTANT_TESTS"] = include.join(",");
+  process.env["FLEETWRIGHT_MUTANT_SAMPLE"] = `${values.sample}:${values.seed}`;
   const mutants = await mutate(isWhole ? `${path}/**/*.ts` : path);
   const counted = mutants.filter((mutant) => noticed.has(mutant.status) || missed.has(mutant.status));
   const left = counted.filter((mutant) => missed.has(mutant.status) && !isEquivalent(mutant));
@@ -39,15 +53,21 @@ async function tryRoom(room: string, { tests, floor }: Room): Promise<boolean> {
     `${path}: ${score.toFixed(1)} % of ${real} mutants noticed, ${counted.length - real} equivalent.`,
   );
   if (!isWhole) return left.length === 0;
-  if (floor !== undefined && score < floor) console.error(`Its floor is ${floor} %.`);
-  return score >= (floor ?? 0);
+  // Another seed draws another sample, of which no floor tells anything.
+  return values.seed !== "1" || holdsFloor({ room: name, sample: values.sample, score }, values.record);
 }
 
 async function mutate(files: string): Promise<MutantResult[]> {
-  const key = files.replaceAll(/[^a-z-]+/g, "-");
+  const isSample = values.sample !== "100";
+  const key = files.replaceAll(/[^a-z-]+/g, "-") + (isSample ? `-${values.sample}-${values.seed}` : "");
   return new Stryker({
     testRunner: "vitest",
-    plugins: ["@stryker-mutator/vitest-runner"],
+    plugins: ["@stryker-mutator/vitest-runner", "./test/mutants/sample.mjs"],
+    checkers: isSample ? ["sample"] : [],
+    concurrency: 2,
+    dryRunTimeoutMinutes: 30,
+    // A slow machine must not pass for a mutant that never ends.
+    timeoutMS: 20_000,
     mutate: [files],
     vitest: { configFile: "test/mutants/vitest.config.ts", related: false },
     coverageAnalysis: "perTest",
@@ -59,6 +79,10 @@ async function mutate(files: string): Promise<MutantResult[]> {
     ignorePatterns: ["dist", "coverage", "docs", ".mutants"],
     tempDirName: ".mutants/sandbox",
   }).runMutationTest();
+}
+
+function isPercent(text: string): boolean {
+  return Number(text) > 0 && Number(text) <= 100;
 }
 
 function isEquivalent(mutant: MutantResult): boolean {

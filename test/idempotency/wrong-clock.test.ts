@@ -1,0 +1,64 @@
+/** Keys that were used while the clock was ahead: once it is right again they are kept for a day, not until the wrong time comes. */
+import { expect, it } from "vitest";
+import type { KeyedCall } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { CallDocument } from "../../lib/idempotency/documents.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import { deferred } from "../support/deferred.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const month = 30 * 24 * hour;
+
+const call = (key: string): KeyedCall => ({ key, permission: "modules.upload", input: {} });
+const stored = async ({ storage }: TestOrchestrator) =>
+  (await storage.list<CallDocument>("idempotent_calls", { limit: 1_000 })).items;
+
+it("keeps every key for a day after a clock that was a month ahead is right again, and no longer", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  // More than one commit shortens.
+  for (let n = 0; n < 150; n += 1) await idempotency.once(caller, call(`k${n}`), async () => n);
+  test.clock.jump(-month);
+  await test.clock.advance(20 * minute);
+  await test.clock.advance(23 * hour);
+  expect(await idempotency.once(caller, call("k149"), async () => "again")).toBe(149);
+  expect(await stored(test)).toHaveLength(150);
+  await test.clock.advance(2 * hour);
+  expect(await stored(test)).toEqual([]);
+  expect(await idempotency.once(caller, call("k149"), async () => "again")).toBe("again");
+});
+
+it("leaves the key of a call alone that is still being made, so that its answer can be kept", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const begun = deferred<void>();
+  const gate = deferred<void>();
+  const running = idempotency.once(caller, call("long"), async (claiming) => {
+    await servicesOf(test.orchestrator).operations.store.create(claiming, [], {
+      writes: [{ kind: "put", collection: "settings", key: "changed", value: {} }],
+    });
+    begun.resolve();
+    await gate.promise;
+    return "made";
+  });
+  await begun.promise;
+  await idempotency.once(caller, call("short"), async () => "short");
+  test.clock.jump(-month);
+  await test.clock.advance(20 * minute);
+  gate.resolve();
+  expect(await running).toBe("made");
+  expect(await idempotency.once(caller, call("long"), async () => "again")).toBe("made");
+});
+
+it("changes no key because a clock was put back by half an hour", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  await test.orchestrator.idempotency.once(caller, call("k1"), async () => 1);
+  const before = await stored(test);
+  test.clock.jump(-30 * minute);
+  await test.clock.advance(20 * minute);
+  expect(await stored(test)).toEqual(before);
+});
