@@ -4,8 +4,8 @@ import { basename, join } from "node:path";
 import type { Architecture } from "./node.ts";
 import { run } from "./tools.ts";
 
-/** The time that packers write where they would write theirs. */
-const noTime = { SOURCE_DATE_EPOCH: "0" };
+/** The time that packers write where they would write theirs. To rpm, 0 is none. */
+const noTime = { SOURCE_DATE_EPOCH: "1" };
 
 /** What both kinds of packages are made of. */
 export interface PackageParts {
