@@ -1,13 +1,12 @@
 /** Builds the agent for machines that have no checkout. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { Artifacts } from "./artifacts.ts";
+import { Artifacts } from "../artifacts.ts";
+import { architectures } from "../node.ts";
+import { packArchive } from "../packages.ts";
 import { bundleAgent } from "./bundle.ts";
-import type { Architecture } from "./natives.ts";
-import { packArchive, packDeb, packRpm } from "./packages.ts";
+import { packAgentDeb, packAgentRpm } from "./packages.ts";
 import { fillWithExecutable, fillWithScript, type BuildParts } from "./version-folder.ts";
-
-const architectures: readonly Architecture[] = ["x64", "arm64"];
 
 /** All that can be built. A deb and an rpm come with each kind of Linux. */
 export const agentPlatforms: readonly string[] = ["node", ...architectures.map((each) => `linux-${each}`)];
@@ -52,8 +51,8 @@ export async function buildAgent({ wanted, version, place, tell }: BuildOptions)
     const isThere = await archiveOf(platform, (folder) => fillWithExecutable(folder, architecture, parts));
     if (!isThere) continue;
     const folder = join(cache, platform);
-    await artifacts.make(`${platform}.deb`, () => packDeb(folder, architecture, parts));
-    await artifacts.make(`${platform}.rpm`, () => packRpm(folder, architecture, parts));
+    await artifacts.make(`${platform}.deb`, () => packAgentDeb(folder, architecture, parts));
+    await artifacts.make(`${platform}.rpm`, () => packAgentRpm(folder, architecture, parts));
   }
   artifacts.finish();
 }

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type BuildOptions, type Plugin } from "esbuild";
-import { repository } from "./tools.ts";
+import { repository } from "../tools.ts";
 
 /** What is loaded from beside the file, where it is there: native code, and figures of machines without /proc. */
 const external = ["koffi", "@lydell/node-pty", "systeminformation"];

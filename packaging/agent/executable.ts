@@ -1,29 +1,11 @@
 /** The agent as one executable with Node inside: Node's single executable applications. */
 import { chmodSync, copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Architecture } from "./natives.ts";
-import { fetchPackage } from "./registry.ts";
-import { repository, run } from "./tools.ts";
-
-/** The Node inside, with the hash of its package for each kind of machine. A newer one brings its own hashes: `npm view PACKAGE@VERSION dist.integrity`. */
-const nodeVersion = "24.21.0";
-const nodeHashes: Readonly<Record<Architecture, string>> = {
-  x64: "sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==",
-  arm64: "sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==",
-};
+import { fetchNode, type Architecture } from "../node.ts";
+import { repository, run } from "../tools.ts";
 
 /** The mark in Node's binary that says whether it has a program inside. */
 const fuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
-
-/** Brings Node for a kind of machine; answers with the folder of its package. */
-export function fetchNode(architecture: Architecture, cache: string): string {
-  const wanted = {
-    name: `node-linux-${architecture}`,
-    version: nodeVersion,
-    integrity: nodeHashes[architecture],
-  };
-  return fetchPackage(wanted, cache);
-}
 
 /** 10 MB less; what the agent computes at length, such as hashes and signatures, is not computed in JavaScript. */
 const lessMemory = "--optimize-for-size";

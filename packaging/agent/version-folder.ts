@@ -1,9 +1,10 @@
 /** The folder of one version, as it stands on a machine: the program, what it loads, and what init systems need. */
 import { chmodSync, copyFileSync, cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fetchNode, makeExecutable } from "./executable.ts";
-import { placeNatives, placeShared, type Architecture } from "./natives.ts";
-import { NotBuilt, repository } from "./tools.ts";
+import { placeNatives, placeShared } from "../natives.ts";
+import { fetchNode, type Architecture } from "../node.ts";
+import { NotBuilt, repository } from "../tools.ts";
+import { makeExecutable } from "./executable.ts";
 
 /** What is built of, and where to. */
 export interface BuildParts {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { filesOf } from "../support/machine/arrival.ts";
 import { describeOnThrowawayMachine } from "../support/machine/on-throwaway-machine.ts";
 import { placeCommandLine, runScript } from "../support/machine/shell.ts";
+import { sourceFolder } from "../support/machine/throwaway-machine.ts";
 import { blocksOf, scriptOf, type PageBlock } from "../support/pages.ts";
 import { eventually } from "../support/processes.ts";
 
@@ -54,7 +55,10 @@ describeOnThrowawayMachine(
         placeCommandLine(machine());
         const before = filesOf(machine());
 
-        run(scriptOf(steps("run-the-server")));
+        run(
+          `cd ${sourceFolder}/packaging/server/files\n${scriptOf(steps("run-the-server", "From a checkout"))}`,
+        );
+        run(scriptOf(steps("run-the-server", "Give it settings", "Sign in")));
         expect(run(`systemctl is-active ${unit}`)).toBe("active\n");
         expect(run(`stat -c %U "/proc/$(systemctl show -p MainPID --value ${unit})"`)).toBe("fleetwright\n");
         expect(run("stat -c '%a %U' /var/lib/fleetwright")).toBe("700 fleetwright\n");

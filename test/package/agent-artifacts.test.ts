@@ -6,9 +6,9 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Artifacts } from "../../packaging/agent/artifacts.ts";
+import { Artifacts } from "../../packaging/artifacts.ts";
 import { buildAgent } from "../../packaging/agent/build-agent.ts";
-import { packDeb, packRpm } from "../../packaging/agent/packages.ts";
+import { packAgentDeb, packAgentRpm } from "../../packaging/agent/packages.ts";
 import { files, type BuildParts } from "../../packaging/agent/version-folder.ts";
 import { hasPrograms } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -44,8 +44,8 @@ const manifestOf = (place: string): { platform: string }[] =>
 describe.skipIf(!hasPrograms("packages of the agent", "dpkg-deb", "rpmbuild", "rpm"))("a package", () => {
   test("of a version before a release comes before the release", async () => {
     const { folder, artifacts, parts } = scene("1.2.0-beta.1");
-    await artifacts.make("deb", () => packDeb(folder, "x64", parts));
-    await artifacts.make("rpm", () => packRpm(folder, "x64", parts));
+    await artifacts.make("deb", () => packAgentDeb(folder, "x64", parts));
+    await artifacts.make("rpm", () => packAgentRpm(folder, "x64", parts));
     expect(readdirSync(parts.target).toSorted()).toEqual([
       "fleetwright-agent-1.2.0~beta.1-1.x86_64.rpm",
       "fleetwright-agent_1.2.0~beta.1_amd64.deb",
@@ -61,8 +61,8 @@ describe.skipIf(!hasPrograms("packages of the agent", "dpkg-deb", "rpmbuild", "r
 
   test("that can't be built is told with the words of the program, and the others are built", async () => {
     const { folder, place, told, artifacts, parts } = scene("1.2(0");
-    expect(await artifacts.make("linux-x64.rpm", () => packRpm(folder, "x64", parts))).toBe(false);
-    expect(await artifacts.make("linux-x64.deb", () => packDeb(folder, "x64", parts))).toBe(false);
+    expect(await artifacts.make("linux-x64.rpm", () => packAgentRpm(folder, "x64", parts))).toBe(false);
+    expect(await artifacts.make("linux-x64.deb", () => packAgentDeb(folder, "x64", parts))).toBe(false);
     const other = join(parts.target, "other");
     writeFileSync(other, "other");
     expect(await artifacts.make("node", () => other)).toBe(true);

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 /** The root of the repository. */
-export const repository = fileURLToPath(new URL("../..", import.meta.url));
+export const repository = fileURLToPath(new URL("..", import.meta.url));
 
 /** One of the artifacts can't be built, since something is not there or failed; the others are built. */
 export class NotBuilt extends Error {}
@@ -14,14 +14,19 @@ export class ProgramFailed extends NotBuilt {}
 /**
  * Runs a program.
  *
+ * @param options - `variables` are added to the environment.
  * @returns What it printed.
  * @throws {NotBuilt} Where it is not installed.
  * @throws {ProgramFailed} Where it ended with a failure; the message has its words.
  */
-export function run(program: string, args: readonly string[], options: { cwd?: string } = {}): string {
+export function run(
+  program: string,
+  args: readonly string[],
+  { variables = {}, ...options }: { cwd?: string; variables?: Record<string, string> } = {},
+): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: "utf8",
-    env: { ...process.env, LC_ALL: "C" },
+    env: { ...process.env, LC_ALL: "C", ...variables },
     maxBuffer: 64 * 2 ** 20,
     ...options,
   });

@@ -1,11 +1,9 @@
 /** The packages with native code, as small as they work: they stand beside the program, which does without where they are missing. */
 import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Architecture } from "./node.ts";
 import { fetchPackage, lockedPackage } from "./registry.ts";
 import { repository } from "./tools.ts";
-
-/** A kind of machine. */
-export type Architecture = "x64" | "arm64";
 
 /** What is the same everywhere, by package. */
 const common: Readonly<Record<string, readonly string[]>> = {
