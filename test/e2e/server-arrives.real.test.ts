@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { allowStarts, apt, filesOf, rpm } from "../support/machine/arrival.ts";
 import { describeOnThrowawayMachine } from "../support/machine/on-throwaway-machine.ts";
-import { runScript } from "../support/machine/shell.ts";
 import { builtServer, serverPackage } from "../support/machine/server-package.ts";
+import { runScript } from "../support/machine/shell.ts";
 import { sourceFolder, type ThrowawayMachine } from "../support/machine/throwaway-machine.ts";
 import { blocksOf, scriptOf } from "../support/pages.ts";
 

@@ -6,10 +6,10 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Artifacts } from "../../packaging/artifacts.ts";
 import { buildAgent } from "../../packaging/agent/build-agent.ts";
 import { packAgentDeb, packAgentRpm } from "../../packaging/agent/packages.ts";
 import { files, type BuildParts } from "../../packaging/agent/version-folder.ts";
+import { Artifacts } from "../../packaging/artifacts.ts";
 import { hasPrograms } from "../support/programs.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
