@@ -81,6 +81,9 @@ export class Replacements {
           : `The old agent was replaced by ${replaced_by} already.`,
       );
     const isBack = fresh.value.replaced_by === old.key;
+    const place = old.value.in_place_of?.node_id;
+    if (isBack && place !== undefined && place !== fresh.key)
+      throw refused(`The place of the new agent was left: the old one stands in that of ${place} by now.`);
     if (fresh.value.status === "rejected" && !isBack)
       throw refused("The new agent was rejected: whoever wants it in the fleet approves it first.");
     // A machine that works would lose its name and tags to a slip of the finger.

@@ -148,6 +148,62 @@ describe("an agent that was replaced", () => {
     ]);
   });
 
+  it("does not come back where the other has left its place for that of a third", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { old } = await reinstalled(test);
+    const [b, third] = [(await approved(test, 4)).nodeId, (await approved(test, 5)).nodeId];
+    await agents.replace(systemCaller, { node_id: old, by: b });
+    await agents.replace(systemCaller, { node_id: third, by: b, force: true });
+    await expect(agents.replace(systemCaller, { node_id: b, by: old, force: true })).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: expect.stringContaining(third) as string,
+    });
+    await agents.replace(systemCaller, { node_id: b, by: third, force: true });
+    expect(await agents.get(systemCaller, { node_id: third })).toMatchObject({ name: "machine-5" });
+    // The place of before is the one that the other gets again, and so it can be left again, too.
+    expect(await agents.get(systemCaller, { node_id: b })).toMatchObject({
+      status: "rejected",
+      name: "machine-1",
+      tags: { role: "web", rack: "7" },
+    });
+    await agents.replace(systemCaller, { node_id: b, by: old, force: true });
+    expect(await agents.get(systemCaller, { node_id: old })).toMatchObject({ name: "machine-1" });
+    await agents.remove(systemCaller, { node_id: b });
+    await expect(agents.replace(systemCaller, { node_id: b, by: old })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+
+  it("comes back once", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { old, fresh } = await reinstalled(test);
+    await agents.replace(systemCaller, { node_id: old, by: fresh });
+    const back = { node_id: fresh, by: old, force: true };
+    await agents.replace(systemCaller, back);
+    await expect(agents.replace(systemCaller, back)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
+  it("has the name by which the place is called when the step is made, and the other never one of two", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { old } = await reinstalled(test);
+    const [b, third] = [(await approved(test, 4)).nodeId, (await approved(test, 5)).nodeId];
+    await agents.replace(systemCaller, { node_id: old, by: b });
+    // One renames the place, and one takes the name that the other gave up, both in the moment of the step.
+    await Promise.all([
+      agents.replace(systemCaller, { node_id: b, by: old, force: true }),
+      agents.rename(systemCaller, { node_id: b, name: "web-1" }).catch(() => {}),
+      agents.rename(systemCaller, { node_id: third, name: "machine-4" }).catch(() => {}),
+    ]);
+    const names = (await test.storage.list<{ node_id: string }>("agent_names", { limit: 10 })).items;
+    const all = await Promise.all([old, b, third].map((node_id) => agents.get(systemCaller, { node_id })));
+    const called = all.flatMap(({ name, node_id }) => (name === undefined ? [] : [[name, node_id]]));
+    expect(names.map(({ key, value }) => [key, value.node_id])).toEqual(called.toSorted());
+    expect(all[0]!.name).toMatch(/^(?:machine-1|web-1)$/);
+  });
+
   it("puts back what an earlier version replaced, as far as that is known", async () => {
     await using test = await createTestOrchestrator();
     const { agents } = test.orchestrator;
