@@ -5,10 +5,11 @@ import { makeSure, sureOption } from "../ask.ts";
 import type { SureOptions } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
+import { describeFailure } from "../failure.ts";
 import { withSuggestion } from "../find-id.ts";
+import { readModules, type GivenModule } from "../given-modules.ts";
 import { integer, limitOption } from "../options.ts";
 import { toJson } from "../output.ts";
-import { readText } from "../read-text.ts";
 import { uploadRequiredFirst } from "../required-first.ts";
 import { timeColumn, toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -37,19 +38,28 @@ export function addModulesCommands(program: Command, run: Run): void {
     );
   modules
     .command("upload <file...>")
-    .description("upload modules, those that others require first; - is standard input")
+    .description(
+      "upload modules, of folders all in YAML, those that others require first; - is standard input",
+    )
     .action(
-      run(async (call, files: string[]) => {
+      run(async (call, paths: string[]) => {
         const uploaded: Module[] = [];
-        const texts: string[] = [];
-        for (const file of files) texts.push(await readText(call.context, file));
-        const upload = async (content: string): Promise<void> => {
-          const module = await call.client.modules.upload({ content });
+        let file = "";
+        const upload = async (one: GivenModule): Promise<void> => {
+          file = one.file;
+          const module = await call.client.modules.upload({ content: one.content });
           uploaded.push(module);
           if (!call.options.json) call.context.stdout(`${describeUpload(module)}\n`);
         };
-        await uploadRequiredFirst(texts, upload, isOfRequirements);
+        const given = await readModules(call.context, paths);
+        try {
+          await uploadRequiredFirst(given, upload, isOfRequirements);
+        } catch (error) {
+          call.tellFailure(error, file === "-" ? undefined : file);
+          return describeFailure(error).code;
+        }
         if (call.options.json) call.show(uploaded.length === 1 ? uploaded[0] : uploaded, () => "");
+        return exitCode.ok;
       }),
     );
   modules
@@ -76,12 +86,14 @@ function isOfRequirements(error: unknown): boolean {
 function addOfflineCommands(modules: Command, run: Run): void {
   modules
     .command("check <file...>")
-    .description("find every fault, as an upload would, without a server; - is standard input")
+    .description(
+      "find every fault of files and folders, as an upload would, without a server; - is standard input",
+    )
     .action(
-      run(async (call, files: string[]) => {
+      run(async (call, paths: string[]) => {
         const { checkModule } = await import("fleetwright");
-        const checks: (ModuleCheck & { file: string })[] = [];
-        for (const file of files) checks.push({ file, ...checkModule(await readText(call.context, file)) });
+        const given = await readModules(call.context, paths);
+        const checks = given.map(({ file, content }) => ({ file, ...checkModule(content) }));
         call.show(checks, () => checks.map(describeCheck).join(""));
         return checks.every(({ faults }) => faults.length === 0) ? exitCode.ok : exitCode.failure;
       }),

@@ -1,0 +1,38 @@
+/** Each exit code stands in the table of docs/command-line.md, and a command ends with it. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { exitCode } from "../../../adapters/cli/context.ts";
+import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+
+const commands: Readonly<Record<keyof typeof exitCode, readonly string[]>> = {
+  ok: ["whoami"],
+  failure: ["agents", "show", "nobody"],
+  usage: ["agents", "shwo"],
+  differs: ["plan", "web-1", "--module", "web"],
+  unfinished: ["apply", "web-1", "--module", "web", "--no-wait"],
+  notSignedIn: ["whoami"],
+};
+
+it("they are those of the documentation, and each is what a command ends with", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/command-line.md"), "utf8");
+  const [, table = ""] = /## Exit codes\n([^]*?)\n\n[^|]/.exec(page) ?? [];
+  const told = [...table.matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code));
+  expect(told).toEqual(Object.values(exitCode).toSorted());
+
+  const line = await startSignedIn();
+  const { agent } = await startSocketAgent(line);
+  const { orchestrator } = line.server;
+  const node_id = agent.nodeId ?? "";
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved", name: "web-1" });
+  const file = join(line.folder, "web.yaml");
+  writeFileSync(file, "name: web\nresources:\n  - { type: file, path: /hello, content: hello }\n");
+  await line.print("modules", "upload", file);
+  const ended: Record<string, number> = {};
+  for (const [name, args] of Object.entries(commands)) {
+    if (name === "notSignedIn") await line.print("logout");
+    ended[name] = (await line.run(...args)).code;
+  }
+  expect(ended).toEqual(exitCode);
+});
