@@ -2,8 +2,8 @@
 import { execFileSync, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemCaller } from "fleetwright";
@@ -75,7 +75,13 @@ async function startSshAgent(...keys: string[]): Promise<string> {
     agent.kill();
     if (agent.exitCode === null && agent.signalCode === null) await once(agent, "exit");
   });
-  await vi.waitFor(() => expect(existsSync(socket)).toBe(true), { timeout: 10_000 });
+  // Its socket is there a moment before it listens.
+  const answers = async (): Promise<void> => {
+    const asked = connect(socket);
+    await once(asked, "connect");
+    asked.destroy();
+  };
+  await vi.waitFor(answers, { timeout: 10_000 });
   for (const key of keys)
     execFileSync("ssh-add", ["-q", key], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: "ignore" });
   return socket;
