@@ -45,7 +45,8 @@ export function addOperationsCommands(program: Command, run: Run): void {
     );
   operations
     .command("watch <operation>")
-    .description("follow an operation to its end; the exit code is that of the end")
+    .alias("attach")
+    .description("follow an operation and its output to its end; the exit code is that of the end")
     .action(
       run(async (call, typed: string) => watchOperation(call, await findOperation(call.client, typed))),
     );

@@ -108,6 +108,7 @@ it("follows a rollout and an operation to their end, with the exit code of it", 
     code: 0,
     stdout: expect.stringContaining("apply succeeded (2 changed)") as string,
   });
+  expect(await fleet.run("operations", "attach", operation?.operation_id ?? "")).toEqual(one);
 });
 
 it("goes on following a rollout where the server was started again in between", async () => {
