@@ -19,6 +19,7 @@ import { addCompletionCommands } from "./commands/completion.ts";
 import { addDiscoverCommand } from "./commands/discover.ts";
 import { addEnrolCommands } from "./commands/enrol.ts";
 import { addLocalCommands } from "./commands/local.ts";
+import { addManCommand } from "./commands/man.ts";
 import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addNotificationsCommands } from "./commands/notifications.ts";
@@ -170,4 +171,5 @@ const commands = [
   addResumeCommand,
   addSyncCommands,
   addCompletionCommands,
+  addManCommand,
 ];

@@ -52,9 +52,10 @@ function layOut(folder: string, root: string, completions: Record<string, string
   place(join(files, "fleetwright.service"), "usr/lib/systemd/system/fleetwright.service", 0o644);
   for (const licence of ["LICENSE-MIT", "LICENSE-APACHE", "LICENSE-NODE"])
     place(join(folder, licence), `usr/share/doc/fleetwright-server/${licence}`, 0o644);
+  const main = join(repository, "dist/adapters/cli/main.js");
+  run(process.execPath, [main, "man", "--write", join(root, "usr/share/man/man1")]);
   for (const [shell, path] of Object.entries(completions)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    const main = join(repository, "dist/adapters/cli/main.js");
     writeFileSync(join(root, path), run(process.execPath, [main, "completion", shell]));
   }
   // Whoever built it may have had another umask.

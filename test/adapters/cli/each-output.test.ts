@@ -109,7 +109,7 @@ const exceptions: Readonly<Record<string, string>> = Object.fromEntries([
   ...of("does what can't be done again; prints as `show` does", "rollouts cancel", "operations cancel"),
   ...of("does what can't be done again; prints as `show` does", "state forget", "notifications unmute"),
   ...of("speaks to something outside", "channels test", "channels redeliver", "terminal show"),
-  ...of("prints what a shell reads, whatever is asked for", "complete", "completion"),
+  ...of("prints what a program reads, whatever is asked for", "complete", "completion", "man"),
   ...of("writes files", "backup", "backup verify", "restore", "sync apply", "sync export"),
 ]);
 

@@ -1,0 +1,35 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Argument } from "commander";
+import type { Command } from "commander";
+import type { Run } from "../call.ts";
+import { shownCommands } from "../completion/place.ts";
+import { UsageError } from "../failure.ts";
+import { manPage } from "../man-page.ts";
+
+/** `fleetwright man`. Added last: there is a page for each command before it, and its own. */
+export function addManCommand(program: Command, run: Run): void {
+  const man = program.command("man");
+  const pages = shownCommands(program);
+  man
+    .description("print a page for man, of the whole or of one command: fleetwright man agents | man -l -")
+    .addArgument(new Argument("[command]").choices(pages.map((each) => each.name())))
+    .option("--write <folder>", "write all pages into a folder, such as one that packages bring")
+    .action(
+      run(async ({ context }, name: string | undefined, { write }: { write?: string }) => {
+        if (write !== undefined && name !== undefined)
+          throw new UsageError("--write writes all pages: name no command.");
+        const named = pages.find((each) => each.name() === name);
+        if (write === undefined) context.stdout(manPage(program, named));
+        else writePages(write, program, pages);
+      }),
+    );
+}
+
+function writePages(folder: string, program: Command, commands: readonly Command[]): void {
+  mkdirSync(folder, { recursive: true });
+  const place = (name: string): string => join(folder, `${name}.1`);
+  writeFileSync(place(program.name()), manPage(program));
+  for (const command of commands)
+    writeFileSync(place(`${program.name()}-${command.name()}`), manPage(program, command));
+}
