@@ -257,10 +257,7 @@ function show(call: CommandCall, channel: Channel): void {
         typeof value === "string" ? value : JSON.stringify(value),
       ]),
       ["Tells", `${channel.events.join(", ")} from ${channel.min_severity}`],
-      [
-        "Source",
-        channel.source === "audit" ? `audit log, told up to ${channel.forwarded_sequence}` : "notifications",
-      ],
+      ["Source", channel.source === "audit" ? toldOf(channel.forwarded_sequence) : "notifications"],
       ["Agents", channel.selector ?? "all"],
       ...Object.entries(channel.template ?? {}).map(([part, words = ""]): [string, string] => [
         `Words of ${part}`,
@@ -270,4 +267,9 @@ function show(call: CommandCall, channel: Channel): void {
       ["Last delivery", lastOf(channel)],
     ]),
   );
+}
+
+/** An answer to who makes it has no place yet. */
+function toldOf(sequence: number | undefined): string {
+  return sequence === undefined ? "audit log, from now on" : `audit log, told up to ${sequence}`;
 }
