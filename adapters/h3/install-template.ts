@@ -34,24 +34,21 @@ fail() {
   exit 1
 }
 
-# Two runs at a time would take each other's files away. Each run that takes the lock over from a dead one names itself behind that one:
-# a link is made by one run alone, with its process in it.
+# Two runs at a time would take each other's files away. The system gives the lock back when a run ends, however it does.
 take_lock() {
-  mkdir -p "$lock" || fail "$lock can't be made."
-  holder=""
-  while next=$(readlink "$lock/after-$holder"); do holder=$next; done
-  if [ -n "$holder" ] && kill -0 "\${holder%%-*}" 2> /dev/null; then
-    fail "another run of it is under way: process \${holder%%-*}. If that is something else, remove $lock."
-  fi
-  # With the time, since a number of a process comes again.
-  ln -s "$$-$(date +%s)" "$lock/after-$holder" 2> /dev/null || fail "another run of it has just begun."
-  locked=yes
+  if [ ! -d /run ] || ! command -v flock > /dev/null; then return 0; fi
+  exec 9> "$lock"
+  tries=0
+  until flock -n 9; do
+    tries=$((tries + 1))
+    [ "$tries" -le 5 ] || fail "another run of it is under way, which holds $lock."
+    sleep 1
+  done
 }
 
 # shellcheck disable=SC2317 # A trap calls it.
 clean_up() {
   if [ -n "$work" ]; then rm -rf "$work"; rmdir "$home" 2> /dev/null || true; fi
-  if [ -n "$locked" ]; then rm -rf "$lock"; fi
 }
 
 # The sha256 of the agent for a platform; nothing where the server has none.
@@ -175,6 +172,7 @@ switch() {
   done
 }
 
+# What runs on behind it must not hold the lock.
 start() {
   case "$init" in
     systemd)
@@ -186,12 +184,12 @@ start() {
     openrc)
       if [ -z "$packaged" ]; then install -m 755 "$home/current/fleetwright-agent.openrc" /etc/init.d/fleetwright-agent; fi
       rc-update --quiet add fleetwright-agent default
-      [ -n "$no_start" ] || rc-service fleetwright-agent restart
+      [ -n "$no_start" ] || rc-service fleetwright-agent restart 9>&-
       ;;
     sysvinit)
       if [ -z "$packaged" ]; then install -m 755 "$home/current/fleetwright-agent.sysvinit" /etc/init.d/fleetwright-agent; fi
       update-rc.d fleetwright-agent defaults
-      [ -n "$no_start" ] || /etc/init.d/fleetwright-agent restart
+      [ -n "$no_start" ] || /etc/init.d/fleetwright-agent restart 9>&-
       ;;
   esac
 }
@@ -199,7 +197,7 @@ start() {
 main() {
   token=\${FLEETWRIGHT_ENROLMENT_TOKEN:-}
   unset FLEETWRIGHT_ENROLMENT_TOKEN
-  ca="" with_node="" no_start="" work="" uninstall="" packaged="" locked=""
+  ca="" with_node="" no_start="" work="" uninstall="" packaged=""
   while [ $# -gt 0 ]; do
     case "$1" in
       --token | --token-file | --ca-file) [ $# -gt 1 ] || fail "$1 needs a value." ;;

@@ -5,15 +5,7 @@
  * two runs at a time took each other's files away; a token went into a file that others could read, or through a link.
  */
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { agentUrl, orchestratorKey, renderedScript, scriptOf } from "../../support/install-script.ts";
@@ -34,45 +26,31 @@ describe("a script of which only a part arrived", () => {
   });
 });
 
-describe("a second run", () => {
-  const locked = (prepare: (lock: string) => void) => {
+describe.each(["dash", "busybox sh"])("a second run of %s", (shell) => {
+  const locking = (does: string): { lock: string; script: string } => {
     const lock = join(temporaryFolder(), "lock");
-    prepare(lock);
-    const does =
-      "work= locked=; trap clean_up EXIT; take_lock; readlink $lock/after-* > /dev/null && echo taken";
-    const script = scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`);
-    return { ...run(script), isLeft: existsSync(lock) };
-  };
-  const by = (pid: string) => (lock: string) => {
-    mkdirSync(lock);
-    symlinkSync(`${pid}-1`, join(lock, "after-"));
+    const script = `${lock}.sh`;
+    writeFileSync(script, scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`));
+    return { lock, script };
   };
 
-  test("is refused while the first one runs, which keeps its lock", () => {
-    const { status, stdout, stderr, isLeft } = locked(by(`${process.pid}`));
-    expect([status, stdout, isLeft]).toEqual([1, "", true]);
-    expect(stderr).toContain(`another run of it is under way: process ${process.pid}.`);
+  test("is refused while the first one runs", () => {
+    const { lock, script } = locking("take_lock; echo taken");
+    const { stdout, stderr } = run(`flock '${lock}' sleep 30 & ${shell} '${script}'; kill $!; wait`);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(`another run of it is under way, which holds ${lock}.`);
   });
 
-  test.each<[string, (lock: string) => void]>([
-    ["no other runs", () => {}],
-    ["the other was killed", by(`${spawnSync("true").pid}`)],
-    ["the other was killed before it said who it is", (lock) => mkdirSync(lock)],
-  ])("goes on where %s, and leaves no lock", (_, prepare) => {
-    expect(locked(prepare)).toMatchObject({ status: 0, stdout: "taken\n", isLeft: false });
+  test("goes on where the first one ended, or was killed", () => {
+    const { script } = locking("take_lock; echo taken; kill -9 $$");
+    expect(run(`${shell} '${script}'; ${shell} '${script}'`).stdout).toBe("taken\ntaken\n");
   });
-});
 
-test.each(["dash", "busybox sh"])("one of many runs of %s takes the lock of a killed one", (shell) => {
-  const lock = join(temporaryFolder(), "lock");
-  mkdirSync(lock);
-  symlinkSync(`${spawnSync("true").pid}-1`, join(lock, "after-"));
-  const does = "work= locked=; trap clean_up EXIT; take_lock; echo taken; sleep 1";
-  const script = `${lock}.sh`;
-  writeFileSync(script, scriptOf(temporaryFolder(), does).replace(/^lock=.*$/m, `lock='${lock}'`));
-  const { stdout } = run(`for each in 1 2 3 4 5 6; do ${shell} '${script}' & done; wait`);
-  expect(stdout).toBe("taken\n");
-  expect(existsSync(lock)).toBe(false);
+  test("waits for its turn", () => {
+    const { script } = locking("take_lock; echo begins; sleep 0.2; echo ends");
+    const { stdout } = run(`for each in 1 2 3 4; do ${shell} '${script}' & done; wait`);
+    expect(stdout).toMatch(/^(?:begins\nends\n){2,4}$/);
+  });
 });
 
 describe("a token", () => {
