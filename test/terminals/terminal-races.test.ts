@@ -1,25 +1,32 @@
 /** Viewers that come too early, that do not read, that say more than anybody takes, and that take a place in the middle of a flood. */
 import { expect, it, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 import { deferred } from "../support/deferred.ts";
 import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
-import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 
-it("a terminal that is about to be opened shows nobody anything before it is recorded", async () => {
-  await using test = await createTestOrchestrator();
-  await using agent = await connectScriptedAgent(test);
+/** Asks for a terminal of an agent that has not answered yet. */
+async function beginOpening({ orchestrator }: TestOrchestrator, agent: ScriptedAgent) {
+  const { terminals, agents } = orchestrator;
   const { nodeId: node_id } = agent;
-  const { terminals, agents } = test.orchestrator;
   await agents.setStatus(systemCaller, { node_id, status: "approved" });
   const opening = terminals.open(systemCaller, { node_id });
   const { id, session_id } = await agent.next("terminal.open");
+  return { opening, id, session_id };
+}
+
+it("a terminal that is about to be opened shows nobody anything before it is recorded", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { terminals } = test.orchestrator;
+  const { opening, id, session_id } = await beginOpening(test, agent);
   const { ticket } = await terminals.ticket(systemCaller, { session_id });
   const early = new TestViewer((socket) => terminals.accept(socket, session_id));
   early.say({ type: "attach", ticket });
@@ -37,11 +44,8 @@ it("a terminal that is about to be opened shows nobody anything before it is rec
 it("one that types into an agent that takes nothing is read no further than 256 KiB and a few pieces", async () => {
   await using test = await createTestOrchestrator();
   await using agent = await connectScriptedAgent(test);
-  const { nodeId: node_id } = agent;
-  const { terminals, agents } = test.orchestrator;
-  await agents.setStatus(systemCaller, { node_id, status: "approved" });
-  const opening = terminals.open(systemCaller, { node_id });
-  const { id, session_id } = await agent.next("terminal.open");
+  const { terminals } = test.orchestrator;
+  const { opening, id, session_id } = await beginOpening(test, agent);
   agent.link.send({ type: "reply", id });
   const viewer = new TestViewer((socket) => terminals.accept(socket, session_id));
   viewer.say({ type: "attach", ticket: (await opening).ticket });

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Argument } from "commander";
 import type { Command } from "commander";
+import { codeOf } from "../../sync/read-folder.ts";
 import type { Run } from "../call.ts";
 import { shownCommands } from "../completion/place.ts";
 import { UsageError } from "../failure.ts";
@@ -20,8 +21,12 @@ export function addManCommand(program: Command, run: Run): void {
         if (write !== undefined && name !== undefined)
           throw new UsageError("--write writes all pages: name no command.");
         const named = pages.find((each) => each.name() === name);
-        if (write === undefined) context.stdout(manPage(program, named));
-        else writePages(write, program, pages);
+        if (write === undefined) return context.stdout(manPage(program, named));
+        try {
+          writePages(write, program, pages);
+        } catch (error) {
+          throw new UsageError(`${write} can't be written (${codeOf(error)}).`);
+        }
       }),
     );
 }

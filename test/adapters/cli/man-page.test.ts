@@ -41,6 +41,10 @@ it("there is one for the program and each of its commands, with every option and
   expect(missing).toEqual([]);
   expect((await runIn(temporaryFolder(), ["man", "agents"])).stdout).toBe(pages.get("fleetwright-agents.1"));
   expect(await runIn(temporaryFolder(), ["man", "agents", "--write", "/nowhere"])).toMatchObject({ code: 2 });
+  expect(await runIn(temporaryFolder(), ["man", "--write", "/dev/null"])).toMatchObject({
+    code: 2,
+    stderr: "fleetwright: /dev/null can't be written (EEXIST).\n",
+  });
 });
 
 it("exit codes mean on them what the documentation says", () => {
