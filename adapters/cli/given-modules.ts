@@ -16,7 +16,7 @@ export interface GivenModule {
  * Reads all of them before anything is done with the first. Of a folder these are the files that end with `.yaml` or `.yml`, at any depth, in
  * the order of their paths.
  *
- * @throws {UsageError} Where a file can't be read, a folder has none, or the same file is given twice.
+ * @throws {UsageError} Where a file can't be read, a folder has none, or two files are one module: each upload would undo the other.
  */
 export async function readModules(
   context: Pick<CommandContext, "readInput">,
@@ -26,10 +26,19 @@ export async function readModules(
   for (const path of paths)
     if (isFolder(path)) given.push(...(await readBelow(path)));
     else given.push({ file: path, content: await readText(context, path) });
-  const files = given.map(({ file }) => file);
-  const twice = files.find((file, at) => files.indexOf(file) !== at);
-  if (twice !== undefined) throw new UsageError(`${twice} is given twice.`);
+  requireApart(given);
   return given;
+}
+
+function requireApart(given: readonly GivenModule[]): void {
+  const files = new Map<string, string>();
+  for (const { file, content } of given) {
+    const name = /^name:[ \t]*["']?([a-z0-9][a-z0-9._-]*)/m.exec(content)?.[1];
+    if (name === undefined) continue;
+    const other = files.get(name);
+    if (other !== undefined) throw new UsageError(`${other} and ${file} are both the module ${name}.`);
+    files.set(name, file);
+  }
 }
 
 async function readBelow(folder: string): Promise<GivenModule[]> {

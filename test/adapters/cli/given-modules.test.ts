@@ -56,7 +56,18 @@ describe("a folder of modules", () => {
 
   it.each<[string, Readonly<Record<string, string>>, string[], RegExp]>([
     ["has no module", { "notes.txt": "" }, [], /modules has no file that ends with \.yaml or \.yml\.\n$/],
-    ["is given with a file of it", { "a.yaml": module("a") }, ["a.yaml"], /a\.yaml is given twice\.\n$/],
+    [
+      "is given with a file of it",
+      { "a.yaml": module("a") },
+      ["a.yaml"],
+      /a\.yaml and \S+a\.yaml are both the module a\.\n$/,
+    ],
+    [
+      "has a module twice",
+      { "a.yaml": module("a"), "deep/b.yaml": module("a") },
+      [],
+      /a\.yaml and \S+b\.yaml are both the module a\.\n$/,
+    ],
     ["has a link", { "a.yaml": module("a") }, ["link"], /link\.yaml: Links are not followed/],
   ])("that %s is refused before anything is uploaded", async (_, files, also, told) => {
     const line = await startSignedIn();
