@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
+import { toHex } from "./crypto/encoding.ts";
 
 /** Makes identifiers. */
 export interface Ids {
@@ -15,10 +16,21 @@ export interface Ids {
 /** How far ahead of the clock what is seen may be, milliseconds. */
 const mostAheadMs = 86_400_000;
 
+/** Random bytes of one id, and for how many ids they are drawn at once: each draw costs more than the rest of an id. */
+const randomLength = 8;
+const idsOfOneDraw = 64;
+
 /** Makes identifiers from a clock and a source of randomness, so that a seeded run repeats. */
 export function createIds(clock: Clock, crypto: Crypto): Ids {
   let lastMs = 0;
   let counter = 0;
+  let drawn = "";
+  const random = (): string => {
+    if (drawn === "") drawn = toHex(crypto.randomBytes(randomLength * idsOfOneDraw));
+    const taken = drawn.slice(0, randomLength * 2);
+    drawn = drawn.slice(randomLength * 2);
+    return taken;
+  };
   return {
     next() {
       const now = clock.now();
@@ -30,7 +42,7 @@ export function createIds(clock: Clock, crypto: Crypto): Ids {
         lastMs += 1;
         counter = 0;
       }
-      return formatUuid(lastMs, counter, crypto.randomBytes(8));
+      return formatUuid(lastMs, counter, random());
     },
     see(id) {
       const atMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
@@ -43,13 +55,11 @@ export function createIds(clock: Clock, crypto: Crypto): Ids {
   };
 }
 
-function formatUuid(atMs: number, counter: number, random: Uint8Array): string {
+function formatUuid(atMs: number, counter: number, random: string): string {
   const time = atMs.toString(16).padStart(12, "0");
   const sequence = (0x7000 | counter).toString(16);
-  const tail = Array.from(random, (byte, index) => (index === 0 ? (byte & 0x3f) | 0x80 : byte))
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
-  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+  const variant = ((Number.parseInt(random[0]!, 16) & 0x3) | 0x8).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
 }
 
 /** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
