@@ -13,14 +13,10 @@ export interface CommandContext {
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
-  /** Reads the next line of standard input, empty at its end: the answer to a question. Default: all of `readInput`. */
-  readLine?(): Promise<string>;
   /** Whether results go to a terminal, which may be coloured and has a width. Default false. */
   readonly isOutputTerminal?: boolean;
   /** Columns of that terminal. Default 80. */
   readonly columns?: number;
-  /** Whether somebody sits at standard input who can answer a question. Default false. */
-  readonly isTerminal?: boolean;
   /**
    * Puts a question to somebody at a terminal and resolves with the line that they type; null where they end it with Ctrl-C or
    * Ctrl-D. Absent where nobody can be asked, because standard input or standard error is no terminal.

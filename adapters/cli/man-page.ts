@@ -5,10 +5,10 @@ import { exitCode } from "./context.ts";
 
 /** What each exit code says. */
 export const exitMeanings: Readonly<Record<keyof typeof exitCode, string>> = {
-  ok: "done; of a plan or a drift check: nothing differs",
-  failure: "refused or failed, or somebody said no; standard error or the result says why",
-  usage: "wrong usage: an unknown command or option, an unreadable file",
-  differs: "a plan would, or may, change something, or a machine has drifted",
+  ok: "done; for a plan or a drift check: nothing differs",
+  failure: "refused, failed or declined; standard error or the result says why",
+  usage: "wrong usage: an unknown command or option, an unreadable file, `--yes` needed",
+  differs: "a plan would or might change something, or a machine has drifted",
   notSignedIn: "not signed in, or the key is not known",
   unfinished: "`--no-wait`: the operation had not ended",
 };

@@ -78,15 +78,10 @@ export const processContext: CommandContext = {
   log: new LogSink(openStandardError),
   environment: process.env,
   readInput: () => text(process.stdin),
-  isTerminal: process.stdin.isTTY,
   isOutputTerminal: process.stdout.isTTY,
   // A terminal may not know its size: it says 0.
   ...(process.stdout.isTTY && process.stdout.columns > 0 && { columns: process.stdout.columns }),
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askAtTerminal, askSecret: askSecretAtTerminal }),
-  async readLine() {
-    for await (const line of createInterface({ input: process.stdin })) return line;
-    return "";
-  },
   untilStopped: (unwanted) => {
     isService ||= unwanted === undefined;
     return untilSignalled(unwanted);

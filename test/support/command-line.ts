@@ -81,7 +81,6 @@ export async function runIn(
       ...(url !== undefined && { FLEETWRIGHT_URL: url }),
     },
     readInput: () => Promise.resolve(typeof input === "string" ? input : input.typed),
-    isTerminal: typeof input !== "string",
     ...(typeof input !== "string" && {
       async ask(question) {
         result.stderr += question;

@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import type { AuditEvent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
+import { sureOption, type SureOptions } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { integer, limitOption } from "../options.ts";
@@ -13,10 +14,9 @@ interface ListOptions extends Omit<Input<"listAuditInput">, "event_type" | "curs
   type?: string;
 }
 
-interface RetentionOptions {
+interface RetentionOptions extends SureOptions {
   days?: number;
   forever?: true;
-  yes?: boolean;
 }
 
 /** `fleetwright audit ...` */
@@ -42,15 +42,15 @@ export function addAuditCommands(program: Command, run: Run): void {
       new Option("--days <days>", "remove what is older").argParser(integer(1, 3650)).conflicts("forever"),
     )
     .option("--forever", "keep every event")
-    .option("--yes", "do not ask")
+    .option(...sureOption)
     .action(
-      run(async (call, { days, forever, yes }: RetentionOptions) => {
+      run(async (call, { days, forever, ...sure }: RetentionOptions) => {
         const { audit: verbs } = call.client;
         const set = forever
           ? await verbs.setRetention({ retention_days: null })
           : days === undefined
             ? await verbs.getRetention()
-            : await (await import("../work/audit-log.ts")).keepFor(call, { days, yes });
+            : await (await import("../work/audit-log.ts")).keepFor(call, { days, ...sure });
         const told =
           set.retention_days === null
             ? "Every event is kept."
@@ -63,7 +63,7 @@ export function addAuditCommands(program: Command, run: Run): void {
     .description("remove the events before a time for good; shows how many and asks")
     .requiredOption(...beforeOption)
     .option("--export <file>", "write them into a new file first, as export does")
-    .option("--yes", "do not ask")
+    .option(...sureOption)
     .action(
       run(async (call, options: PruneOptions) => (await import("../work/audit-log.ts")).prune(call, options)),
     );

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { RestoreState } from "fleetwright";
+import { makeSure, sureOption, type SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
-import { UsageError } from "../failure.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
 
 /** `fleetwright resume` */
@@ -10,24 +10,19 @@ export function addResumeCommand(program: Command, run: Run): void {
   program
     .command("resume")
     .description("let a restored server go on; without --yes, shows what would happen and asks")
-    .option("--yes", "do not ask")
-    .action(run((call, { yes }: { yes?: boolean }) => resume(call, yes === true)));
+    .option(...sureOption)
+    .action(run((call, options: SureOptions) => resume(call, options)));
 }
 
-async function resume(call: CommandCall, isSure: boolean): Promise<ExitCode> {
+async function resume(call: CommandCall, options: SureOptions): Promise<ExitCode> {
   const before = await call.client.restores.get();
   if (before.status === "active") {
     call.show(before, () => toLines(["The server is not paused after a restore."]));
     return exitCode.ok;
   }
-  if (!isSure) {
-    // Asked on standard error: what would happen is the result, also for a pipe.
-    call.show(before, () => describe(before));
-    call.context.stderr("Go on? Type yes: ");
-    const answer = await (call.context.readLine?.() ?? call.context.readInput());
-    if (answer.trim() !== "yes")
-      throw new UsageError("Nothing was changed: the server stays paused. --yes goes on without asking.");
-  }
+  // Asked on standard error: what would happen is the result, also for a pipe.
+  if (options.yes !== true) call.show(before, () => describe(before));
+  await makeSure(call, options, "Let the server go on");
   const after = await call.client.restores.resume();
   call.show(after, () => toLines(["The server goes on.", ...after.missed.map(toSkipped)]));
   return exitCode.ok;

@@ -4,6 +4,7 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AuditExport, checkAuditExport, OrchestratorError } from "fleetwright";
 import type { AuditEvent, AuditExportCheck, AuditRetention, Page, PruneResult } from "fleetwright";
+import { makeSure, type SureOptions } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -13,21 +14,23 @@ import { codeOf, makeFile } from "./new-file.ts";
 const dayMs = 86_400_000;
 
 /** Options of `fleetwright audit prune`. */
-export interface PruneOptions {
+export interface PruneOptions extends SureOptions {
   before: string;
   export?: string;
-  yes?: boolean;
 }
 
 /** What would go, as the server tells it. */
 type OldestEvents = NonNullable<PruneResult["would_delete"]>;
 
 /** Removes old events, once somebody has agreed to how many; with a file, only when they are in it and on disk. */
-export async function prune(call: CommandCall, { before, export: file, yes }: PruneOptions): Promise<void> {
+export async function prune(
+  call: CommandCall,
+  { before, export: file, ...sure }: PruneOptions,
+): Promise<void> {
   const oldest = await look(call, before);
   if (oldest.events === 0)
     return call.show({ deleted: 0 }, () => toLines([`There is no event before ${toLine(before)}.`]));
-  if (yes !== true) await confirm(call, oldest);
+  await makeSure(call, sure, removalOf(oldest));
   const path = file === undefined ? null : resolve(file);
   if (path !== null) await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
   // As many as were looked at, agreed to and written: whoever else prunes meanwhile has this refused.
@@ -43,17 +46,17 @@ export async function prune(call: CommandCall, { before, export: file, yes }: Pr
 /** Sets for how long events are kept, once somebody has agreed to what goes: the server removes it within the hour. */
 export async function keepFor(
   call: CommandCall,
-  { days, yes }: { days: number; yes?: boolean | undefined },
+  { days, ...sure }: { days: number } & SureOptions,
 ): Promise<AuditRetention> {
   const { audit } = call.client;
   const before = await audit.getRetention();
   const isShorter = before.retention_days === null || days < before.retention_days;
-  if (!isShorter || yes === true) return audit.setRetention({ retention_days: days });
+  if (!isShorter || sure.yes === true) return audit.setRetention({ retention_days: days });
   // The clock of the server counts, which is past its newest event.
   const { recorded_at } = await audit.head();
   const nowMs = Math.max(Date.now(), recorded_at === null ? 0 : Date.parse(recorded_at));
   const oldest = await look(call, new Date(nowMs - days * dayMs).toISOString());
-  if (oldest.events > 0) await confirm(call, oldest);
+  if (oldest.events > 0) await makeSure(call, sure, removalOf(oldest));
   // What was asked about is a change from that one: whoever else sets another meanwhile has this refused.
   return audit.setRetention({ retention_days: days }, { ifVersion: before.version });
 }
@@ -131,14 +134,8 @@ async function look(call: CommandCall, before: string): Promise<OldestEvents> {
   return oldest;
 }
 
-async function confirm({ context }: CommandCall, oldest: OldestEvents): Promise<void> {
-  const what = `${countOf(oldest.events)} up to ${oldest.through_recorded_at}`;
-  if (context.isTerminal !== true)
-    throw new UsageError(`This would remove ${what}. Nobody is here to ask: say --yes.`);
-  context.stderr(`This removes ${what}; continue? [y/N] `);
-  const answer = await (context.readLine?.() ?? context.readInput());
-  if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError("Nothing was removed.");
-}
+const removalOf = (oldest: OldestEvents): string =>
+  `Remove ${countOf(oldest.events)} up to ${oldest.through_recorded_at}`;
 
 /** Reads the events and hands them on as lines. Each is checked, and that they are all there. */
 async function write(

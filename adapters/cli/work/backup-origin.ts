@@ -1,6 +1,7 @@
 /** Whose a backup must be: as told, or the orchestrator whose key the profile has pinned for the server. */
 import { OrchestratorError } from "fleetwright";
 import type { BackupOrigin, BackupSummary } from "fleetwright";
+import { askerOf, confirm } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { pinnedKey, readKey } from "../orchestrator-keys.ts";
@@ -41,26 +42,28 @@ export function originOfServer({ context, options }: CommandCall): BackupOrigin 
  * one that was made up is signed as well as a true one: only somebody who knows the key can tell.
  *
  * @throws {OrchestratorError} `BACKUP_UNSIGNED`.
- * @throws {UsageError} Where nobody is there to ask, or says no.
+ * @throws {UsageError} Where nobody can be asked.
+ * @throws {Declined}
  */
 export async function confirmOrigin(
-  { context }: CommandCall,
+  call: CommandCall,
   { orchestrator_key: key }: BackupSummary,
 ): Promise<BackupOrigin> {
   if (key === null) throw new OrchestratorError("BACKUP_UNSIGNED");
-  const servers = Object.entries(readProfile(context)?.orchestrator_keys ?? {}).filter(
+  const servers = Object.entries(readProfile(call.context)?.orchestrator_keys ?? {}).filter(
     ([, pin]) => pin === key,
   );
   const known = servers.map(([url]) => url).join(", ");
   const told = `The backup is whole and signed by the orchestrator key ${key}, which is ${known === "" ? "not known here" : `pinned for ${known}`}.`;
-  if (context.isTerminal !== true)
+  const ask = askerOf(call, false);
+  if (ask === null)
     throw new UsageError(
       `${told} If that is the orchestrator to be restored, give --orchestrator-key ${key}.`,
     );
-  context.stderr(
-    `${toLine(told)}\nCompare it with the key that the server printed when it was started. Is that the orchestrator to be restored? Type yes: `,
-  );
-  const answer = await (context.readLine?.() ?? context.readInput());
-  if (answer.trim() !== "yes") throw new UsageError("Nothing was restored.");
+  await confirm(ask, {
+    told: [toLine(told), "Compare it with the key that the server printed when it was started."],
+    question: "Is that the orchestrator to restore?",
+    otherwise: "Nothing was restored.",
+  });
   return { orchestratorKey: key };
 }

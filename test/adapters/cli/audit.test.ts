@@ -104,13 +104,13 @@ describe("fleetwright audit head", () => {
 describe("fleetwright audit prune", () => {
   it("says how many events would go, and removes them only for a yes", async () => {
     const all = await countEvents();
-    const question = `This removes ${(all - 1).toLocaleString("en-US")} events up to `;
+    const question = `Remove ${(all - 1).toLocaleString("en-US")} events up to `;
     for (const answer of ["", "n\n", "no\n", "yesterday\n", "Y e s\n"]) {
       const refused = await atTerminal(answer, "audit", "prune", "--before", before);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
       expect(refused.stderr).toContain(question);
-      expect(refused.stderr).toContain("continue? [y/N] ");
-      expect(refused.stderr).toContain("Nothing was removed.");
+      expect(refused.stderr).toContain("? [y/N] ");
+      expect(refused.stderr).toContain("Nothing was changed.");
     }
     expect(await countEvents()).toBe(all);
     const done = await atTerminal("y\n", "audit", "prune", "--before", before);
@@ -214,8 +214,8 @@ describe("fleetwright audit retention", () => {
     const shorten = ["audit", "retention", "--days", "3"];
     for (const answer of ["", "n\n", "yesterday\n"]) {
       const refused = await atTerminal(answer, ...shorten);
-      expect(refused).toMatchObject({ code: 2, stdout: "" });
-      expect(refused.stderr).toMatch(/^This removes 1,2\d\d events up to 2030-\S+; continue\? \[y\/N\] /);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toMatch(/^Remove 1,2\d\d events up to 2030-\S+\? \[y\/N\] /);
     }
     const nobody = await line.run(...shorten);
     expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("say --yes") as string });

@@ -107,10 +107,10 @@ describe("whose a backup is", () => {
     const command = ["restore", file, "--data-dir", dataDir];
     const refused = await elsewhere(...command);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--orchestrator-key ${key}`) });
-    for (const typed of ["", "y\n", "no\n"])
+    for (const typed of ["", "yess\n", "no\n"])
       expect(await runIn(temporaryFolder(), command, undefined, { typed })).toMatchObject({
-        code: 2,
-        stderr: expect.stringMatching(new RegExp(`${key}.*Type yes: .*Nothing was restored`, "s")),
+        code: 1,
+        stderr: expect.stringMatching(new RegExp(`${key}.*\\[y/N\\] .*Nothing was restored`, "s")),
       });
     expect(existsSync(dataDir)).toBe(false);
     expect(await runIn(temporaryFolder(), command, undefined, { typed: "yes\n" })).toMatchObject({ code: 0 });
