@@ -8,6 +8,8 @@ export { errorGuide } from "./error-guide/error-guide.ts";
 export type { ErrorExplanation } from "./error-guide/explanation.ts";
 export { errorTable, isOrchestratorError, OrchestratorError } from "./errors.ts";
 export type { ErrorCode, ErrorOptions, Issue } from "./errors.ts";
+export { toIssues } from "./internal/schema-issues.ts";
+export type { SchemaFault } from "./internal/schema-issues.ts";
 export { eventTable } from "./events.ts";
 export type {
   EventCategory,

@@ -64,8 +64,18 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw refused("The body is not JSON.", cause);
+    throw refused(`The body is not JSON${placeOf(cause, text)}.`, cause);
   }
+}
+
+/** Where a text stops being JSON, as far as the parser says so: of some faults it tells no position. */
+function placeOf(cause: unknown, text: string): string {
+  const told = cause instanceof Error ? cause.message : "";
+  const [, position = /end of JSON input/.test(told) ? text.length : undefined] =
+    /at position (\d+)/.exec(told) ?? [];
+  if (position === undefined) return "";
+  const before = text.slice(0, Number(position)).split("\n");
+  return ` at line ${before.length}, column ${before.at(-1)!.length + 1}`;
 }
 
 /** Counts the keys of all objects, and refuses what no body may have. Walks without recursion, so that depth costs no stack. */

@@ -1,8 +1,8 @@
 /** What each error is over tRPC. */
 import { TRPCError } from "@trpc/server";
 import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
-import { isOrchestratorError, OrchestratorError } from "fleetwright";
-import type { ErrorCode, Issue } from "fleetwright";
+import { isOrchestratorError, OrchestratorError, toIssues } from "fleetwright";
+import type { ErrorCode, Issue, SchemaFault } from "fleetwright";
 import { httpStatusOf, type ErrorStatus } from "../http/status.ts";
 
 const trpcCodeOfStatus = {
@@ -76,20 +76,9 @@ export function toTrpcError(error: unknown): TRPCError {
   return new TRPCError({ code: trpcCodeOf(cause.code), message: cause.message, cause });
 }
 
-/** One fault as a schema reports it; only what is used here. */
-interface SchemaFault {
-  path: readonly PropertyKey[];
-  message: string;
-  keys?: readonly string[];
-}
-
-/** The faults that a schema found, or null where the error is not a schema's. An unknown field gets a pointer of its own. */
+/** The faults that a schema found, or null where the error is not a schema's. */
 function schemaFaults(error: unknown): Issue[] | null {
   if (typeof error !== "object" || error === null || !("issues" in error)) return null;
   if (!Array.isArray(error.issues)) return null;
-  return (error.issues as SchemaFault[]).flatMap(({ path, message, keys }) => {
-    const steps = path.map((step) => (typeof step === "number" ? step : String(step)));
-    if (keys === undefined || keys.length === 0) return [{ path: steps, message }];
-    return keys.map((key) => ({ path: [...steps, key], message: "There is no such field." }));
-  });
+  return toIssues(error.issues as SchemaFault[]);
 }

@@ -1,6 +1,6 @@
 /** Changing many agents in one call: each in a step of its own, so that one that fails keeps none of the others. */
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError, type ErrorCode, type Issue } from "../errors.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
@@ -104,11 +104,10 @@ export class ManyAgents {
       const { code, message, issues } = isOrchestratorError(error)
         ? error
         : new OrchestratorError("INTERNAL");
-      const faults = issues.map((issue) => issue.message);
       return {
         node_id: nodeId,
         outcome: leavesOut.includes(code) ? "left_out" : "failed",
-        error: { code, message: [message, ...faults].join(" ") },
+        error: { code, message: issues.length > 0 ? toSentences(issues) : message },
       };
     }
   }
@@ -142,6 +141,13 @@ export class ManyAgents {
 
 /** What cursors belong to. */
 const list = "many agents";
+
+/** What is wrong, without places: the agent is the place. */
+function toSentences(issues: readonly Issue[]): string {
+  return issues
+    .map(({ message }) => message.charAt(0).toUpperCase() + message.slice(1).replace(/\.?$/, "."))
+    .join(" ");
+}
 
 /** A fault of a call that names its agents wrongly. */
 export function invalid(field: string, message: string): OrchestratorError {

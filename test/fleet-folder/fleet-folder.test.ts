@@ -98,6 +98,10 @@ describe("a plan of a fleet folder", () => {
   });
 
   it("says of fields of a channel's config that are missing what it says of others", () => {
+    const header = plan(
+      'channels:\n  c: { name: C, type: webhook, config: { url: "https://x.example/", headers: { "A B": x } } }\n',
+    );
+    expect(faultsOf(header).at(-1)).toMatch(/^3:\d+ channels\.c\.config\.headers\.A B (?!Invalid key).*\w/);
     expect(faultsOf(plan("channels:\n  c: { name: C, type: slack, config: {} }\n"))).toEqual([
       '3:38 channels.c.config.url "url" is missing.',
     ]);

@@ -94,6 +94,20 @@ export const bodies: Refused[] = [
     "/key",
   ],
   [
+    "a field that is missing",
+    post("/operators", { username: "ada" }),
+    400,
+    "VALIDATION_FAILED",
+    "/public_key",
+  ],
+  [
+    "a key of a tag that can't be one",
+    put(`/agents/${nodeId}/tags`, { tags: { "bad key": "x" } }),
+    400,
+    "VALIDATION_FAILED",
+    "/tags/bad key",
+  ],
+  [
     "a media type that is not JSON",
     post("/modules", "content=a", { "content-type": "application/x-www-form-urlencoded" }),
     415,

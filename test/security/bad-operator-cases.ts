@@ -72,7 +72,11 @@ const channels: Refused[] = [
     "/config/url",
   ),
   field("a channel without an address", channel({ config: {} }), "/config/url"),
-  field("a channel with a field that there is not", channel({ config: { ...hook, prox: "x" } }), "/config"),
+  field(
+    "a channel with a field that there is not",
+    channel({ config: { ...hook, prox: "x" } }),
+    "/config/prox",
+  ),
   field(
     "a channel with a line end in a header",
     channel({ config: { ...hook, headers: { "x-a": "b\r\nx-c: d" } } }),

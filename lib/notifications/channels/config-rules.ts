@@ -1,6 +1,7 @@
 /** What a channel may be configured with: pure, so that a config is judged in the same way before it is sent. */
 import type { z } from "zod";
 import { OrchestratorError, type Issue } from "../../errors.ts";
+import { toIssues, type SchemaFault } from "../../internal/schema-issues.ts";
 import type { Json, JsonObject } from "../../json.ts";
 
 /** What stands in the place of a secret that nobody reads back. */
@@ -32,11 +33,13 @@ export function requireConfigSize(config: JsonObject): void {
 
 /** What the schema of a type refuses of a config. */
 export function toConfigIssues({ issues }: z.core.$ZodError): ConfigIssue[] {
-  return issues.map(({ path, message, code }) => ({
-    path: ["config", ...path.map((part) => (typeof part === "symbol" ? String(part) : part))],
-    message,
-    kind: code,
-  }));
+  return issues.flatMap((fault) =>
+    toIssues([fault as SchemaFault]).map(({ path, message }) => ({
+      path: ["config", ...path],
+      message,
+      kind: fault.code,
+    })),
+  );
 }
 
 /** The refusal of a config. */
