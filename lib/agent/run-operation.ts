@@ -66,7 +66,7 @@ export async function runOperation(
     output: progress.output.all(),
     started_at: toTimestamp(startedAt),
     finished_at: toTimestamp(clock.now()),
-    duration_ms: clock.monotonic() - startedMs,
+    duration_ms: Math.round(clock.monotonic() - startedMs),
   });
   const result = lastAct
     ? await endByRestart(foretold, { lastAct, ending: context.ending }, context)

@@ -48,6 +48,20 @@ describe("OperationRunner", () => {
     expect(host.files.stat("/motd")).toBeNull();
   });
 
+  it("tells how long an operation and its resources took in whole milliseconds", async () => {
+    const gate = deferred();
+    const { runner, ended, clock } = begin((host) => async () => {
+      await gate.promise;
+      return finishes(host);
+    });
+    runner.submit(apply(1, { resources: [slow] }));
+    await settle();
+    await clock.advance(44.976);
+    gate.resolve();
+    const { duration_ms, results } = await ended(1);
+    expect([duration_ms, results[0]?.duration_ms]).toEqual([45, 45]);
+  });
+
   it("runs one at a time, in the order of acceptance", async () => {
     const gate = deferred();
     const { runner, ended, order } = begin((host) => async () => {

@@ -31,7 +31,7 @@ export function toResult(
     changes: resource.sensitive || hides === "values" ? changes.map(hideValues) : shown(changes, hides),
     caused_by,
     attempts,
-    duration_ms: durationMs,
+    duration_ms: Math.round(durationMs),
   };
   if (parts.until !== undefined) result.until = parts.until;
   if (parts.owed_since !== undefined) result.owed_since = parts.owed_since;
