@@ -17,6 +17,7 @@ import type { ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { toLine, toSafeText } from "../text.ts";
 import { Picture } from "./picture.ts";
+import { toShellExitCode } from "./shell-exit-code.ts";
 
 /** Options of `fleetwright terminal open`. */
 export interface OpenOptions {
@@ -162,7 +163,7 @@ class Seat {
 
   #hear(message: TerminalMessage): void {
     if (message.type === "opened") this.resize();
-    else if (message.type === "exit") this.#exitCode = message.exit_code;
+    else if (message.type === "exit") this.#exitCode = toShellExitCode(message.exit_code);
     else if (message.type === "closed" || message.type === "refused") this.#end = message;
     else if (message.type === "warning") this.#say(message.message);
   }
