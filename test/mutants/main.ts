@@ -1,8 +1,8 @@
 /**
  * Changes the sources of a room in small ways, one at a time, and tells which of these mutants its tests do not notice:
  * `npm run mutants -- lib/selectors`, or a single file of it; with `--sample 10` a tenth of them, with `--seed 2` another tenth, with
- * `--record` a better score becomes the floor. Results are kept in `.mutants`, so that a second run tries only what has
- * changed. A room below its floor, and a mutant that survives a single file, end it with 1.
+ * `--record` a better score becomes the floor. What does not compile is no mutant. Results are kept in `.mutants`, so that a second run
+ * tries only what has changed. A room below its floor, and a mutant that survives a single file, end it with 1.
  */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -25,6 +25,7 @@ const { values, positionals } = parseArgs({
     sample: { type: "string", default: "100" },
     seed: { type: "string", default: "1" },
     record: { type: "boolean", default: false },
+    concurrency: { type: "string", default: "2" },
   },
 });
 const [path = ""] = positionals;
@@ -63,8 +64,8 @@ async function mutate(files: string): Promise<MutantResult[]> {
   return new Stryker({
     testRunner: "vitest",
     plugins: ["@stryker-mutator/vitest-runner", "./test/mutants/sample.mjs"],
-    checkers: isSample ? ["sample"] : [],
-    concurrency: 2,
+    checkers: ["sample"],
+    concurrency: Number(values.concurrency),
     dryRunTimeoutMinutes: 30,
     // A slow machine must not pass for a mutant that never ends.
     timeoutMS: 20_000,
