@@ -179,7 +179,7 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, events, streams } = this.#services;
+    const { access, agents, events } = this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
@@ -206,7 +206,6 @@ export class Orchestrator {
       await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
-      this.#ends.push(() => streams.stop());
     } catch (error) {
       await this.#stop();
       throw error;

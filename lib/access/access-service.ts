@@ -1,4 +1,4 @@
-import type { Caller } from "../callers/caller.ts";
+import type { OperatorCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { Challenges } from "./challenges.ts";
@@ -34,9 +34,8 @@ export class AccessService {
     return this.#challenges;
   }
 
-  /** Whether the session of a caller still lives and is still of the same role. The process itself is always signed in. */
-  async isSignedIn(caller: Caller): Promise<boolean> {
-    if (caller.kind !== "operator") return caller.kind === "system";
+  /** Whether the session of a caller still lives and is still of the same role. */
+  async isSignedIn(caller: OperatorCaller): Promise<boolean> {
     const operator = await this.operators.find(caller.operator_id);
     return operator?.value.role === caller.role && (await this.sessions.isLive(caller.session_id));
   }

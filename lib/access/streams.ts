@@ -1,4 +1,4 @@
-import type { Caller } from "../callers/caller.ts";
+import type { Caller, OperatorCaller } from "../callers/caller.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -29,7 +29,9 @@ export class Streams {
   constructor(context: Context, access: AccessService) {
     this.#context = context;
     this.#access = access;
-    context.leaving.signal.addEventListener("abort", () => this.stop());
+    context.leaving.signal.addEventListener("abort", () => {
+      for (const end of this.#open) end();
+    });
   }
 
   /**
@@ -45,7 +47,7 @@ export class Streams {
     this.#count(session, 1);
     const ended = new AbortController();
     const end = (): void => ended.abort();
-    const unlisten = session === null ? null : this.#watchSession(caller, end);
+    const unlisten = caller.kind === "operator" ? this.#watchSession(caller, end) : null;
     this.#open.add(end);
     return {
       signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
@@ -58,13 +60,8 @@ export class Streams {
     };
   }
 
-  /** Ends every stream: the orchestrator stops. */
-  stop(): void {
-    for (const end of this.#open) end();
-  }
-
   /** Looks at the session again whenever something about access happens, and now and then. */
-  #watchSession(caller: Caller, end: () => void): () => void {
+  #watchSession(caller: OperatorCaller, end: () => void): () => void {
     const { clock } = this.#context;
     const check = (): void => {
       this.#access.isSignedIn(caller).then(

@@ -24,9 +24,13 @@ describe("operators", () => {
     const publicKey = newPublicKey();
     await operators.add(systemCaller, { username: "Ada", public_key: publicKey });
     const sameName = operators.add(systemCaller, { username: "ada", public_key: newPublicKey() });
-    await expect(sameName).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    const taken = (what: string) => ({
+      code: "ALREADY_EXISTS",
+      message: `An operator with this ${what} exists.`,
+    });
+    await expect(sameName).rejects.toMatchObject(taken("username"));
     const sameKey = operators.add(systemCaller, { username: "bob", public_key: publicKey });
-    await expect(sameKey).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    await expect(sameKey).rejects.toMatchObject(taken("public key"));
     expect((await operators.list(systemCaller)).items.map((item) => item.username)).toEqual(["Ada"]);
   });
 
@@ -48,6 +52,70 @@ describe("operators", () => {
     });
     const demotion = operators.setRole(systemCaller, { operator_id, role: "Viewer" });
     await expect(demotion).rejects.toMatchObject({ code: "LAST_ADMIN" });
+  });
+
+  it("become Admin in any number at once, and are all counted as such", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const names = ["ada", "bob", "cyd", "dan"];
+    const added = await Promise.all(
+      names.map((username) =>
+        operators.add(systemCaller, { username, public_key: newPublicKey(), role: "Admin" }),
+      ),
+    );
+    const ids = added.map(({ operator_id }) => operator_id);
+    await Promise.all(ids.slice(1).map((operator_id) => operators.remove(systemCaller, { operator_id })));
+    const last = { operator_id: ids[0]! };
+    await expect(operators.remove(systemCaller, last)).rejects.toMatchObject({ code: "LAST_ADMIN" });
+    await operators.setRole(systemCaller, { ...last, role: "Admin" });
+    await expect(operators.remove(systemCaller, last)).rejects.toMatchObject({ code: "LAST_ADMIN" });
+  });
+
+  it("are answered as they are read afterwards, by each verb", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const public_key = newPublicKey();
+    const added = await operators.add(systemCaller, { username: "ada", public_key });
+    const { operator_id } = added;
+    const read = () => operators.get(systemCaller, { operator_id });
+    expect(await read()).toEqual(added);
+    const managed_by = { label: "shop", name: "ada" };
+    expect(await operators.setRole(systemCaller, { operator_id, role: "Operator", managed_by })).toEqual(
+      await read(),
+    );
+    expect(await operators.setRole(systemCaller, { operator_id, role: "Viewer" })).toEqual(await read());
+    expect(await read()).toMatchObject({ role: "Viewer", managed_by, version: added.version + 2 });
+  });
+
+  it("are named in what is told of them", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const added = await operators.add(systemCaller, { username: "ada", public_key: newPublicKey() });
+    const { operator_id } = added;
+    const managed_by = { label: "shop", name: "ada" };
+    await operators.setRole(systemCaller, { operator_id, role: "Operator", managed_by });
+    await operators.setRole(systemCaller, { operator_id, role: "Operator", managed_by: null });
+    await operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await operators.remove(systemCaller, { operator_id });
+    const target = { type: "operator", id: operator_id, name: "ada" };
+    expect(test.events.map((event) => [event.summary, event.target])).toEqual([
+      ["Operator ada was added as Operator", target],
+      ["Operator ada is managed by the folder shop", target],
+      ["Operator ada is managed by no folder", target],
+      ["Operator ada is now Viewer", target],
+      ["Operator ada was removed", target],
+    ]);
+  });
+
+  it("that there are not are refused by name", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const operator_id = "ab".repeat(16);
+    const unknown = { code: "NOT_FOUND", message: `There is no operator ${operator_id}.` };
+    await expect(operators.get(systemCaller, { operator_id })).rejects.toMatchObject(unknown);
+    await expect(operators.remove(systemCaller, { operator_id })).rejects.toMatchObject(unknown);
+    const set = operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await expect(set).rejects.toMatchObject(unknown);
   });
 
   it("become Admin at the start where the options name their key, once", async () => {

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { fromHex, isOrchestratorError, nodeCrypto, systemCaller, toHex } from "fleetwright";
+import { fromHex, isOrchestratorError, nodeCrypto, Orchestrator, systemCaller, toHex } from "fleetwright";
 import type { ErrorCode } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const anonymous = { kind: "anonymous" } as const;
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -35,6 +39,62 @@ describe("signing in", () => {
     const sessions = await test.storage.list("sessions");
     expect(sessions.items).toHaveLength(1);
     expect(JSON.stringify(sessions)).not.toContain(token.slice(3));
+  });
+
+  it("gives a text to sign that says what it is for, line by line", async () => {
+    await using test = await createTestOrchestrator();
+    const { access, publicKey } = test.orchestrator;
+    const key = newKey();
+    const asked = {
+      public_key: key.publicKey,
+      audience: "https://fleet.example",
+      client_nonce: "ab".repeat(32),
+    };
+    const { message, nonce, expires_at, audience } = await access.challenge(anonymous, asked);
+    expect(message.split("\n")).toEqual([
+      "fleetwright/1 operator sign-in",
+      "service: fleetwright",
+      "audience: https://fleet.example",
+      `orchestrator: ${toHex(publicKey)}`,
+      `operator: ${key.publicKey}`,
+      `client nonce: ${asked.client_nonce}`,
+      `nonce: ${nonce}`,
+      `expires: ${expires_at}`,
+    ]);
+    const bare = await access.challenge(anonymous, { public_key: key.publicKey });
+    expect([audience, bare.audience]).toEqual(["https://fleet.example", "any"]);
+    expect(bare.message).toContain("\naudience: any\n");
+    expect(bare.message).toContain("\nclient nonce: none\n");
+  });
+
+  it.each(["wss://http:81", "https://fleet.example/", "fleet.example", "ftp://fleet.example"])(
+    "is for the origin of a server, which %s is none of",
+    async (audience) => {
+      await using test = await createTestOrchestrator();
+      const { access } = test.orchestrator;
+      const asked = access.challenge(anonymous, { public_key: newKey().publicKey, audience });
+      expect(await codeOf(asked)).toBe("VALIDATION_FAILED");
+    },
+  );
+
+  it("is written down with the address that it came from", async () => {
+    await using test = await createTestOrchestrator();
+    const { signer } = await test.signIn("Viewer", "ada");
+    const caller = { kind: "anonymous", origin: { source_address: "203.0.113.7" } } as const;
+    const { access } = test.orchestrator;
+    const { challenge_id, message } = await access.challenge(caller, { public_key: toHex(signer.publicKey) });
+    await access.verify(caller, { challenge_id, signature: toHex(signer.sign(utf8(message))) });
+    expect(test.events.at(-1)).toMatchObject({
+      event_type: "operator.signedIn",
+      actor: { type: "operator", name: "ada" },
+      source_address: "203.0.113.7",
+    });
+  });
+
+  it("is unavailable before the start", async () => {
+    const storage = new MemoryStorage();
+    const { access } = new Orchestrator({ storage, transport: new MemoryTransport() });
+    expect(await codeOf(access.challenge(anonymous, { public_key: newKey().publicKey }))).toBe("UNAVAILABLE");
   });
 
   it("uses a challenge up at the first answer, right or wrong", async () => {
@@ -147,6 +207,53 @@ describe("sessions", () => {
     expect(await codeOf(access.authenticate(busy.token))).toBe("none");
     await test.clock.advance(60_000);
     expect(await codeOf(access.authenticate(busy.token))).toBe("UNAUTHENTICATED");
+  });
+
+  it("goes on where the time of its last use can't be written, which is logged", async () => {
+    const logger = new RecordingLogger();
+    const storage = new RacingStorage((writes) => writes.some((write) => write.kind === "put" && write.collection === "sessions"));
+    await using test = await createTestOrchestrator({ storage, logger });
+    const { access } = test.orchestrator;
+    const { token } = await test.signIn("Viewer", "ada");
+    await test.clock.advance(60_000);
+    storage.before = () => Promise.reject(new Error("of a disk"));
+    await expect(access.authenticate(token)).resolves.toMatchObject({ username: "ada" });
+    expect(logger.lines).toContainEqual({
+      level: "debug",
+      message: "A session's last use was not written.",
+      fields: { error: new Error("of a disk") },
+    });
+  });
+
+  it("is over where it began in a time that is still to come", async () => {
+    await using test = await createTestOrchestrator();
+    const { access } = test.orchestrator;
+    const { token, caller } = await test.signIn("Viewer", "ada");
+    const { value } = (await test.storage.get<{ created_at: number }>("sessions", caller.session_id))!;
+    const begin = (aheadMs: number) =>
+      test.storage.commit([
+        {
+          kind: "put",
+          collection: "sessions",
+          key: caller.session_id,
+          value: { ...value, created_at: value.created_at + aheadMs },
+        },
+      ]);
+    // A start after a kill may repeat a minute of the fleet's time, and does no harm to anybody.
+    await begin(60_000);
+    expect(await codeOf(access.authenticate(token))).toBe("none");
+    await begin(3_600_000);
+    expect(await codeOf(access.authenticate(token))).toBe("UNAUTHENTICATED");
+  });
+
+  it("tells a token of none apart from no token", async () => {
+    await using test = await createTestOrchestrator();
+    const { access } = test.orchestrator;
+    await expect(access.authenticate(`fw_${"x".repeat(43)}`)).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+      details: { reason: "invalid_token" },
+    });
+    await expect(access.authenticate(null)).resolves.toEqual({ kind: "anonymous" });
   });
 
   it("ends at sign-out, when the operator is removed, and when the role changes", async () => {

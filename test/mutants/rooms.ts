@@ -3,7 +3,13 @@
  * process of its own notices none of them there: mutants are switched on in the process of the tests alone.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
-  "lib/access": ["test/access", "test/clocks"],
+  "lib/access": [
+    "test/access",
+    "test/adapters/access-matrix.test.ts",
+    "test/clocks",
+    "test/event-feed/event-feed.test.ts",
+    "test/managed-by.test.ts",
+  ],
   "lib/agent": ["test/agent"],
   "lib/audit": ["test/audit"],
   "lib/host": ["test/host"],

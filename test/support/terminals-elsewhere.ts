@@ -57,7 +57,7 @@ export async function terminalsElsewhere(): Promise<TerminalsElsewhere> {
     },
     async [Symbol.asyncDispose]() {
       await endTerminals();
-      services.streams.stop();
+      context.leaving.abort();
       await here.stop();
       await endTime();
       await endFeed();

@@ -1,0 +1,60 @@
+/** The keys that the options name as those of Admins, at each start. */
+import { expect, it } from "vitest";
+import { nodeCrypto, systemCaller, toHex, type OrchestratorOptions } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+
+type AdminKeys = OrchestratorOptions["adminPublicKeys"];
+
+function newKey(): { public_key: string; fallback: string } {
+  const { publicKey } = nodeCrypto.createSigningKeyPair();
+  return {
+    public_key: toHex(publicKey),
+    fallback: `admin-${toHex(nodeCrypto.sha256(publicKey)).slice(0, 8)}`,
+  };
+}
+
+/** Starts once with these keys, and tells who is there then. */
+async function startWith(data: MemoryData, adminPublicKeys: AdminKeys & object) {
+  await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }), adminPublicKeys });
+  const { items } = await test.orchestrator.operators.list(systemCaller);
+  return items.map(({ username, role }) => [username, role]);
+}
+
+it("an Admin of the options has the name that they give, or one of their key", async () => {
+  const [ada, nameless] = [newKey(), newKey()];
+  const listed = await startWith(new MemoryData(), [
+    { public_key: ada.public_key, username: "Ada" },
+    nameless.public_key,
+  ]);
+  expect(listed).toEqual([
+    ["Ada", "Admin"],
+    [nameless.fallback, "Admin"],
+  ]);
+});
+
+it("an Admin whose name is no name, or another's in whatever case, comes in with a name of their key", async () => {
+  const [first, second, third] = [newKey(), newKey(), newKey()];
+  const listed = await startWith(new MemoryData(), [
+    { public_key: first.public_key, username: "ada" },
+    { public_key: second.public_key, username: "ADA" },
+    { public_key: third.public_key, username: "" },
+  ]);
+  const fallbacks = [second.fallback, third.fallback].toSorted();
+  expect(listed).toEqual(["ada", ...fallbacks].toSorted().map((username) => [username, "Admin"]));
+});
+
+it("who is known at the next start stays as they are, also with a lower role by now", async () => {
+  const data = new MemoryData();
+  const [ada, eve] = [newKey(), newKey()];
+  await startWith(data, [ada.public_key, eve.public_key]);
+  {
+    await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+    const { operators } = test.orchestrator;
+    const { items } = await operators.list(systemCaller);
+    const { operator_id } = items.find(({ username }) => username === eve.fallback)!;
+    await operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+  }
+  const listed = await startWith(data, [{ public_key: ada.public_key, username: "ada" }, eve.public_key]);
+  expect(Object.fromEntries(listed)).toEqual({ [ada.fallback]: "Admin", [eve.fallback]: "Viewer" });
+});

@@ -1,0 +1,53 @@
+/** Streams that operators hold open: how many, and what is left of those that ended. */
+import { expect, it } from "vitest";
+import { systemCaller, type Caller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+
+async function open({ orchestrator }: TestOrchestrator, caller: Caller, signal?: AbortSignal) {
+  const stream = orchestrator.events.stream(caller, { types: ["module.*"] }, signal);
+  await stream.next();
+  return stream;
+}
+
+const openMany = (test: TestOrchestrator, caller: Caller, count: number) =>
+  Promise.all(Array.from({ length: count }, () => open(test, caller)));
+
+it("the streams of a session, and of nobody else, are counted up to 32 and down to none", async () => {
+  await using test = await createTestOrchestrator();
+  const [one, other] = [await test.signIn("Viewer", "one"), await test.signIn("Viewer", "two")];
+  const before = test.clock.pendingTimers;
+  for (let round = 0; round < 2; round += 1) {
+    const streams = await openMany(test, one.caller, 32);
+    await expect(open(test, one.caller)).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      message: "A session may hold 32 streams open.",
+      details: { retry_after_seconds: 1 },
+    });
+    const others = [await open(test, other.caller), ...(await openMany(test, systemCaller, 40))];
+    for (const stream of [...streams, ...others]) await stream.return();
+    expect(test.clock.pendingTimers).toBe(before);
+  }
+});
+
+it("a stream ends with the signal of whoever reads it, and others of the session go on", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  const reader = new AbortController();
+  const [left, stays] = [await open(test, caller, reader.signal), await open(test, caller)];
+  const ended = left.next();
+  reader.abort();
+  expect(await ended).toEqual({ done: true, value: undefined });
+  const told = stays.next();
+  await test.orchestrator.modules.upload(systemCaller, { content: "name: web\nresources: []\n" });
+  expect((await told).value).toMatchObject({ item: { event: { event_type: "module.uploaded" } } });
+  await stays.return();
+});
+
+it("when the orchestrator lets go, streams of the process itself end, and none begins after it", async () => {
+  await using test = await createTestOrchestrator();
+  const stream = await open(test, systemCaller);
+  const ended = stream.next();
+  test.orchestrator.letGo();
+  expect(await ended).toEqual({ done: true, value: undefined });
+  await expect(open(test, systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
