@@ -241,7 +241,6 @@ export class SelectorIndex {
   }
 
   #nodeIdCandidates(term: SelectorTerm): Candidates | null {
-    if (term.kind === "exists") return this.#candidates({ kind: "all" });
     if (term.kind !== "equals" && term.kind !== "in") return null;
     const values = new Set(term.kind === "in" ? term.values : [term.value]);
     const entries = [...values].flatMap((value) => this.#entries.get(value) ?? []);

@@ -78,39 +78,3 @@ export function allOf(selectors: readonly Selector[]): Selector {
   if (operands.length === 0) return { kind: "all" };
   return operands.length === 1 ? operands[0]! : { kind: "and", operands };
 }
-
-/** Which kinds of keys a selector looks at. */
-export interface SelectorUse {
-  /** Tags, which operators set. */
-  tags: boolean;
-  /** Attributes, which an agent says of itself and may therefore forge. */
-  attributes: boolean;
-  /** The name or the node id. */
-  identity: boolean;
-}
-
-/** Tells which kinds of keys a selector looks at, so that a feature can refuse what an agent can forge. */
-export function selectorUses(selector: Selector): SelectorUse {
-  const use: SelectorUse = { tags: false, attributes: false, identity: false };
-  const visit = (part: Selector): void => {
-    switch (part.kind) {
-      case "all":
-        return;
-      case "not":
-        return visit(part.operand);
-      case "and":
-      case "or":
-        return part.operands.forEach(visit);
-      default:
-        return noteUse(part.key, use);
-    }
-  };
-  visit(selector);
-  return use;
-}
-
-function noteUse(key: SelectorKey, use: SelectorUse): void {
-  if (key.source === "tag") use.tags = true;
-  else if (key.source === "attribute") use.attributes = true;
-  else if (key.source !== "param") use.identity = true;
-}

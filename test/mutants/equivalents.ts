@@ -11,9 +11,41 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: "lib/access/access-service.ts",
+    line: `const key = this.#context.crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 challenge", 32);`,
+    replacement: `""`,
+    reason:
+      "The label keeps this key apart from others of the same secret, and none of these has an empty one.",
+  },
+  {
+    file: "lib/access/challenges.ts",
+    line: `const [body = "", mac = ""] = challengeId.split(".");`,
+    replacement: `"Stryker was here!"`,
+    reason:
+      "There is always a first part; for want of a second one, either text is no good authentication code.",
+  },
+  {
     file: "lib/idempotency/idempotency-service.ts",
     line: `await this.#keep(claim, "refused", { code, message, details, issues });`,
     replacement: `""`,
     reason: "What is none of the other three states is answered as a refusal.",
+  },
+  {
+    file: "lib/selectors/selector-index.ts",
+    line: `if (!candidates || candidates.atMost * 8 > this.size) {`,
+    replacement: `false`,
+    reason: "Both ways find the same agents in the same order, and which one is taken is a matter of time.",
+  },
+  {
+    file: "lib/selectors/selector-index.ts",
+    line: `const walks = !candidates || candidates.atMost ** 2 > limit * this.size;`,
+    replacement: `candidates.atMost ** 2 >= limit * this.size`,
+    reason: "Both ways find the same agents, and at the bound they cost the same.",
+  },
+  {
+    file: "lib/selectors/selector-index.ts",
+    line: `exact: term.kind === "exists",`,
+    replacement: `false`,
+    reason: "What is found by an index is then looked at again, with the same result.",
   },
 ];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isOrchestratorError } from "../../lib/errors.ts";
-import { findDeciders, holds, matchesNobody, withParams } from "../../lib/selectors/condition.ts";
+import { findDeciders, holds, matchesNobody, paramTerms, withParams } from "../../lib/selectors/condition.ts";
 import { matchesSelector } from "../../lib/selectors/match.ts";
 import { parseCondition, parseSelector } from "../../lib/selectors/parse.ts";
 import { printSelector } from "../../lib/selectors/print.ts";
@@ -67,6 +67,22 @@ describe("a condition", () => {
       key.source === "param" ? `param.${key.name}` : key.name,
     );
     expect(told).toEqual(keys);
+  });
+
+  it("tells what an agent and the params have where it is decided", () => {
+    const condition = parseCondition("!(role=db, attr.os.family=debian, param.port=8080, !missing)");
+    expect(holds(condition, target, params)).toBe(false);
+    expect(findDeciders(condition, target, params).map(({ value }) => value)).toEqual([
+      "db",
+      "debian",
+      "8080",
+      undefined,
+    ]);
+  });
+
+  it("tells its terms of params, wherever they stand", () => {
+    const condition = parseCondition("a, (!param.tls=true or attr.x), * or param.port in (1,2), node_id");
+    expect(paramTerms(condition).map(({ key }) => key.name)).toEqual(["tls", "port"]);
   });
 
   it("is decided by keys: an agent and params that have the same there decide the same", () => {

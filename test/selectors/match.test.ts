@@ -81,9 +81,10 @@ describe("matchesGlob", () => {
     expect(matchesGlob(pattern, text)).toBe(matches);
   });
 
-  it("takes no longer for a hostile pattern", () => {
+  it("comes to an end with a hostile pattern", () => {
     const startedAt = performance.now();
     expect(matchesGlob(`${"*a".repeat(1000)}b`, "a".repeat(1000))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    // It takes milliseconds. What goes back to every star takes years, and no busy machine does.
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 });

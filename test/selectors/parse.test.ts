@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { isOrchestratorError } from "../../lib/errors.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
 import { printSelector } from "../../lib/selectors/print.ts";
-import { selectorUses } from "../../lib/selectors/selector.ts";
 import { anySelector } from "../support/selectors.ts";
 
 const accepted: [text: string, canonical: string][] = [
@@ -76,6 +75,35 @@ describe("parseSelector", () => {
     expect(faultOf(text)).toMatchObject({ code: "SELECTOR_INVALID", issues: [{ path: [], column }] });
   });
 
+  it.each([
+    ["", "it is empty; every agent is written *"],
+    ["env prod", 'unexpected "prod"'],
+    ["env=", "a value is expected, not the end"],
+    ["a,", "a key is expected, not the end"],
+    ["a,,b", 'a key is expected, not ","'],
+    ["a:b=c", '"a:b" is not a key'],
+    ["'a b'", '"a b" is not a key'],
+    ["a, or", '"or" is a word of the grammar; quote it to mean a tag'],
+    ["(a", '")" is expected, not the end'],
+    ["a in b", '"(" is expected, not "b"'],
+    ["a>b", 'a number is expected, not "b"'],
+    ["a='b", "the quote is not closed"],
+    ["a='\\n'", "a backslash stands only before a quote or a backslash"],
+    ["a=\u0000", 'unexpected character "\\u0000"'],
+    ["a".repeat(4097), "longer than 4096 characters"],
+    ["!".repeat(101), "nested deeper than 100"],
+    [Array(501).fill("a").join(), "more than 500 terms and values"],
+  ])("says what is wrong: %.20s", (text, message) => {
+    const fault = faultOf(text);
+    expect(fault).toMatchObject({ issues: [{ message }] });
+    expect(fault?.message).toMatch(/^The selector can't be read at column \d+: /);
+    expect(fault?.message.endsWith(message)).toBe(true);
+  });
+
+  it("reads zero as zero, whatever its sign", () => {
+    expect(parseSelector("a>-0")).toEqual(parseSelector("a>0"));
+  });
+
   it("reads back what it printed", () => {
     fc.assert(
       fc.property(anySelector, (selector) => {
@@ -130,24 +158,11 @@ describe("parseSelector", () => {
   });
 });
 
-describe("selectorUses", () => {
-  const table: [string, { tags: boolean; attributes: boolean; identity: boolean }][] = [
-    ["*", { tags: false, attributes: false, identity: false }],
-    ["a,b=c", { tags: true, attributes: false, identity: false }],
-    ["a or !(attr.x>1)", { tags: true, attributes: true, identity: false }],
-    ["not node_id=1", { tags: false, attributes: false, identity: true }],
-    ['"attr.x"=1', { tags: true, attributes: false, identity: false }],
-  ];
-  it.each(table)("tells what %j looks at", (text, use) => {
-    expect(selectorUses(parseSelector(text))).toEqual(use);
-  });
-});
-
-function faultOf(text: string): unknown {
+function faultOf(text: string): Error | null {
   try {
     parseSelector(text);
     return null;
   } catch (error) {
-    return error;
+    return error as Error;
   }
 }

@@ -71,18 +71,23 @@ describe("SelectorIndex", () => {
   });
 
   it("finds a few among 100,000 agents without looking at all", () => {
-    const index = largeIndex(100_000);
+    const fleet = largeFleet(100_000);
+    const index = new SelectorIndex();
+    for (const each of fleet) index.set(each);
     expect(index.match(parseSelector("rack=r7,role=web"))).toHaveLength(100);
     index.match(parseSelector("attr.hostname=h1"));
-    const startedAt = performance.now();
-    for (let run = 0; run < 100; run += 1) {
-      index.match(parseSelector(`rack=r${run},role=web`));
-      index.match(parseSelector(`attr.hostname=h${run}`));
-      index.count(parseSelector("env!=prod"));
-      index.page(parseSelector("env=prod"), { after: "n000500", limit: 50 });
-    }
-    // Looking at every agent takes over 10 ms for each of these 400 questions.
-    expect(performance.now() - startedAt).toBeLessThan(1000);
+    const askedMs = msOf(() => {
+      for (let run = 0; run < 100; run += 1) {
+        index.match(parseSelector(`rack=r${run},role=web`));
+        index.match(parseSelector(`attr.hostname=h${run}`));
+        index.count(parseSelector("env!=prod"));
+        index.page(parseSelector("env=prod"), { after: "n000500", limit: 50 });
+      }
+    });
+    const selector = parseSelector("rack=r7,role=web");
+    const lookMs = msOf(() => fleet.filter((each) => matchesSelector(selector, each)));
+    // 100 questions of each kind, none of which may look at every agent: measured against such a look, on the same machine, as busy as it is.
+    expect(askedMs).toBeLessThan(50 * lookMs);
   });
 });
 
@@ -101,16 +106,21 @@ function agent(nodeId: string, tags: Record<string, string>): SelectorTarget {
   return { node_id: nodeId, name: null, tags, attributes: {} };
 }
 
-function largeIndex(size: number): SelectorIndex {
-  const index = new SelectorIndex();
-  for (let at = 0; at < size; at += 1) {
-    const role = at % 2 === 0 ? "web" : "db";
-    index.set({
-      node_id: `n${String(at).padStart(6, "0")}`,
-      name: `agent-${at}`,
-      tags: { env: at % 10 === 0 ? "dev" : "prod", role, rack: `r${Math.floor(at / 200)}` },
-      attributes: { hostname: `h${at}`, "cpu.count": at % 64 },
-    });
-  }
-  return index;
+function largeFleet(size: number): SelectorTarget[] {
+  return Array.from({ length: size }, (_, at) => ({
+    node_id: `n${String(at).padStart(6, "0")}`,
+    name: `agent-${at}`,
+    tags: {
+      env: at % 10 === 0 ? "dev" : "prod",
+      role: at % 2 === 0 ? "web" : "db",
+      rack: `r${Math.floor(at / 200)}`,
+    },
+    attributes: { hostname: `h${at}`, "cpu.count": at % 64 },
+  }));
+}
+
+function msOf(work: () => unknown): number {
+  const startedAt = performance.now();
+  work();
+  return performance.now() - startedAt;
 }

@@ -33,8 +33,9 @@ test("a pattern agrees with the regular expression that it stands for", () => {
   );
 });
 
-test("a pattern made to be slow is not", () => {
+test("a pattern made to be slow comes to an end", () => {
   const startedMs = performance.now();
   expect(matchesPattern("*a".repeat(1000), `${"a".repeat(8000)}b`)).toBe(false);
-  expect(performance.now() - startedMs).toBeLessThan(2000);
+  // It takes a tenth of a second. What goes back to every star takes years, and no busy machine does.
+  expect(performance.now() - startedMs).toBeLessThan(20_000);
 });
