@@ -211,7 +211,9 @@ describe("sessions", () => {
 
   it("goes on where the time of its last use can't be written, which is logged", async () => {
     const logger = new RecordingLogger();
-    const storage = new RacingStorage((writes) => writes.some((write) => write.kind === "put" && write.collection === "sessions"));
+    const storage = new RacingStorage((writes) =>
+      writes.some((write) => write.kind === "put" && write.collection === "sessions"),
+    );
     await using test = await createTestOrchestrator({ storage, logger });
     const { access } = test.orchestrator;
     const { token } = await test.signIn("Viewer", "ada");
