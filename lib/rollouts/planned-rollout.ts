@@ -52,7 +52,7 @@ export function requireSameModules(
   const told = ({ name, revision }: { name: string; revision: number }): string => `${name}@${revision}`;
   const [planned, desired] = [modules.map(told), now.map(told)];
   if (JSON.stringify(planned) === JSON.stringify(desired)) return;
-  const why = `it is of ${planned.join(", ") || "no modules"}, and the assignment brings ${desired.join(", ")} now`;
+  const why = `it is of ${planned.join(", ")}, and the assignment brings ${desired.join(", ")} now`;
   throw planStale(rollout_id, why);
 }
 

@@ -17,7 +17,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/maintenance": ["test/maintenance"],
   "lib/notifications": ["test/notifications"],
   "lib/operations": ["test/operations", "test/rollouts", "test/drift"],
-  "lib/rollouts": ["test/rollouts"],
+  "lib/rollouts": ["test/rollouts", "test/runs", "test/maintenance/held-work.test.ts"],
   "lib/selectors": ["test/selectors"],
   "lib/state": ["test/state"],
   "lib/storage": ["test/storage", "test/faults/damage.test.ts", "test/faults/power-loss.test.ts"],

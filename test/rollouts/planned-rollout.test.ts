@@ -175,6 +175,19 @@ describe("a rollout that applies a plan", () => {
     expect(await apply(scene, planned)).toMatchObject({ status: "running" });
   });
 
+  it("is refused where what the plan said is not kept any more", async () => {
+    await using scene = await createScene(1);
+    const planned = await plan(scene);
+    const { items } = await scene.test.storage.list("operations");
+    await scene.test.storage.commit(
+      items.map(({ key }) => ({ kind: "delete", collection: "operations", key })),
+    );
+    await expect(apply(scene, planned)).rejects.toMatchObject({
+      code: "PLAN_STALE",
+      message: "The plan is not true any more: it is too old, and what it said is not kept any more.",
+    });
+  });
+
   it("of one agent alone may be applied by the operation, too", async () => {
     await using scene = await createScene(2);
     await plan(scene);

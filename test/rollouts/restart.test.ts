@@ -5,7 +5,7 @@ import type { RolloutDetail, Storage } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";
-import { motd } from "../support/rollout-scene.ts";
+import { createScene, motd } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
 type Keys = Awaited<ReturnType<typeof connectScriptedAgent>>["keys"];
@@ -104,4 +104,29 @@ describe("a rollout whose process is killed", () => {
     // The rollout, its batches, and for each agent that it is begun, sent, its results and its end.
     expect(killAfter).toBeGreaterThan(10);
   });
+});
+
+it("agents that were refused before a restart count after it", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const scene = await createScene(3, () => ({}), { clock, storage: new MemoryStorage({ clock, data }) });
+  const { agents, rollouts } = scene.test.orchestrator;
+  const [a1, a2] = scene.agents;
+  const strategy = { batch: 1, max_failures: 5 };
+  const { rollout_id, held } = await rollouts.apply(systemCaller, {
+    name: "all",
+    wait_seconds: 0,
+    rollout: strategy,
+  });
+  expect(held).toBeUndefined();
+  await agents.setStatus(systemCaller, { node_id: a2!.nodeId, status: "rejected" });
+  await scene.finish(a1);
+  const before = await rollouts.get(systemCaller, { rollout_id });
+  expect(before).toMatchObject({ status: "running", counts: { succeeded: 1, failed: 1, running: 1 } });
+  for (const { agent } of scene.agents) await agent.link.stop();
+  await scene.test.orchestrator.stop();
+  await using again = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const after = await again.orchestrator.rollouts.get(systemCaller, { rollout_id });
+  expect(after.counts).toMatchObject({ succeeded: 1, failed: 1 });
+  await again.orchestrator.rollouts.cancel(systemCaller, { rollout_id });
 });

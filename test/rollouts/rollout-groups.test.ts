@@ -206,6 +206,43 @@ describe("groups of a rollout", () => {
     expect(bare.items.every(({ resources, truncated }) => resources.length === 0 && truncated)).toBe(true);
   }, 60_000);
 
+  it("with nothing to change have nothing left out, and their agents can be listed by status", async () => {
+    await using scene = await createScene(3);
+    const [a1, a2, a3] = scene.agents as [SceneAgent, SceneAgent, SceneAgent];
+    const rollout_id = await plan(scene);
+    await answer(a1, [planned("new")]);
+    await answer(a2, [planned("new")]);
+    await answer(a3, [same()]);
+    const { items } = await changes(scene, rollout_id, { show_resources: 0 });
+    expect(items.map(({ outcome, truncated }) => [outcome, truncated]).toSorted()).toEqual([
+      ["changed", true],
+      ["unchanged", false],
+    ]);
+    const group = items.find(({ outcome }) => outcome === "changed")!;
+    const listed = async (more: object): Promise<string[]> => {
+      const query = { rollout_id, changes: group.changes, ...more };
+      const page = await scene.test.orchestrator.rollouts.agents(systemCaller, query);
+      return page.items.map(({ name }) => name);
+    };
+    expect(await listed({})).toEqual(["a1", "a2"]);
+    expect(await listed({ status: "succeeded" })).toEqual(["a1", "a2"]);
+    expect(await listed({ status: "waiting" })).toEqual([]);
+  });
+
+  it("whose first resource alone is too long show the first of its changes", async () => {
+    await using scene = await createScene(1);
+    const rollout_id = await plan(scene);
+    const change = (property: string) => ({ property, before: "x", after: "y".repeat(15_000) });
+    const changed = planned("", { changes: ["a", "b", "c", "d", "e"].map(change) });
+    await answer(scene.agents[0]!, [changed, same()]);
+    const { items } = await changes(scene, rollout_id);
+    const [shown] = items[0]!.resources;
+    expect(items[0]!.truncated).toBe(true);
+    expect(shown!.changes.length).toBeGreaterThan(0);
+    expect(shown!.changes.length).toBeLessThan(5);
+    expect(shown!.changes).toEqual(changed.changes.slice(0, shown!.changes.length));
+  });
+
   it("are counted anew after the process was killed in the middle", async () => {
     const clock = new FakeClock();
     const data = new MemoryData();

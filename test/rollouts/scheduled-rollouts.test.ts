@@ -234,3 +234,22 @@ it("a hundred and fifty schedules that fail hold back no other", async () => {
   await pass({ clock }, hourMs - (clock.now() % hourMs) + 10_000);
   expect((await rolloutsOf(scene.test)).map(({ assignment }) => assignment)).toEqual(["other"]);
 });
+
+it("that the schedules themselves can't be read is logged, and tried again", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const list = storage.list.bind(storage);
+  await using test = await createTestOrchestrator({ clock, storage });
+  await test.orchestrator.modules.upload(systemCaller, { content: "name: web\nresources: []\n" });
+  const fields = { name: "timed", selector: "*", modules: ["web"] };
+  await test.orchestrator.assignments.create(systemCaller, { ...fields, schedule });
+  const error = new OrchestratorError("STORAGE_FAILED", { message: "of a disk" });
+  storage.list = (collection, query) =>
+    collection === "assignment_schedules" ? Promise.reject(error) : list(collection, query);
+  await pass({ clock }, hourMs);
+  const told = { message: "The schedules of assignments could not be kept.", fields: { error } };
+  expect(test.loggedErrors).toContainEqual(told);
+  storage.list = list;
+  await pass({ clock }, hourMs);
+  expect(skips(test)).not.toEqual([]);
+});

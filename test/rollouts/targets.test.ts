@@ -55,6 +55,9 @@ it("orders by what the order says", () => {
     planTargets(candidates, { order }, hash).agents.map(({ node_id }) => node_id);
   expect(idsOf("name")).toEqual(["21", "30", "12"]);
   expect(idsOf("node_id")).toEqual(["12", "21", "30"]);
+  candidates.reverse();
+  expect(idsOf("name")).toEqual(["21", "30", "12"]);
+  expect(idsOf("node_id")).toEqual(["12", "21", "30"]);
   expect(idsOf("shuffled")).toEqual(["30", "21", "12"]);
 });
 

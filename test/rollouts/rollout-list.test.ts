@@ -1,0 +1,55 @@
+/** Pages of rollouts under filters, over more of them than are read at once. */
+import { expect, it } from "vitest";
+import { MemoryStorage } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import { listRollouts } from "../../lib/rollouts/rollout-list.ts";
+import { OldOperations } from "../support/retention.ts";
+
+type Query = Parameters<typeof listRollouts>[1];
+
+const all = 450;
+
+/** So many rollouts, oldest first: every hundredth is a plan, every third failed, every second is of another assignment. */
+async function scene() {
+  const clock = new FakeClock();
+  const { context, storage } = await OldOperations.open(new MemoryStorage({ clock }), clock);
+  const rollouts = Array.from({ length: all }, (_, n) => ({
+    rollout_id: context.ids.next(),
+    kind: n % 100 === 0 ? ("plan" as const) : ("apply" as const),
+    status: n % 3 === 0 ? ("failed" as const) : ("succeeded" as const),
+    assignment: n % 2 === 0 ? "all" : "other",
+  }));
+  await storage.commit(
+    rollouts.map((value) => ({ kind: "put", collection: "rollouts", key: value.rollout_id, value })),
+  );
+  const listed = async (query: Query): Promise<string[][]> => {
+    const pages: string[][] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await listRollouts(context, { ...query, ...(cursor !== undefined && { cursor }) });
+      pages.push(page.items.map(({ rollout_id }) => rollout_id));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    return pages;
+  };
+  return { rollouts: rollouts.toReversed(), listed };
+}
+
+it.each<[string, Omit<Query, "limit">]>([
+  ["no filter", {}],
+  ["a kind that few are of", { kind: "plan" }],
+  ["a status", { status: "failed" }],
+  ["an assignment", { assignment: "other" }],
+  ["an assignment, a kind and a status", { assignment: "all", kind: "apply", status: "failed" }],
+])("with %s the newest come first, each once, in pages of any size", async (_, filter) => {
+  const { rollouts, listed } = await scene();
+  const wanted = rollouts
+    .filter((each) => Object.entries(filter).every(([key, value]) => each[key as "kind"] === value))
+    .map(({ rollout_id }) => rollout_id);
+  expect(wanted.length).toBeGreaterThan(4);
+  for (const limit of [1, 5, 50, 200, 500]) {
+    const pages = await listed({ ...filter, limit });
+    expect(pages.flat()).toEqual(wanted);
+    expect(pages.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
+  }
+});
