@@ -67,8 +67,7 @@ export class BlockIndexing {
 
   async *#forgetPruned(): AsyncGenerator<void> {
     const { storage } = this.#context;
-    const { base } = await storage.readLog(auditLog, { limit: 1 });
-    const to = keyOf(blockOf(base.sequence + 1));
+    const to = keyOf(await this.#firstKept());
     for (;;) {
       const { items } = await storage.list(blockCollection, { to, limit: 100 });
       if (items.length === 0) return;
@@ -79,11 +78,15 @@ export class BlockIndexing {
   }
 
   async #firstToAdd(): Promise<number> {
-    const { storage } = this.#context;
-    const { base } = await storage.readLog(auditLog, { limit: 1 });
-    const { items } = await storage.list(blockCollection, { order: "desc", limit: 1 });
+    const { items } = await this.#context.storage.list(blockCollection, { order: "desc", limit: 1 });
     const last = items[0] === undefined ? -1 : Number(items[0].key);
-    return Math.max(last + 1, blockOf(base.sequence + 1));
+    return Math.max(last + 1, await this.#firstKept());
+  }
+
+  /** The block of the oldest event that has not been removed. */
+  async #firstKept(): Promise<number> {
+    const { base } = await this.#context.storage.readLog(auditLog, { limit: 1 });
+    return blockOf(base.sequence + 1);
   }
 
   async #isFull(block: number): Promise<boolean> {

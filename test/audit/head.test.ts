@@ -107,6 +107,8 @@ describe("the head of the audit log", () => {
     expect(read({}, "no key")).toThrow(refused("KEY_REFUSED"));
     expect(read({ signature: "" })).toThrow(refused("VALIDATION_FAILED"));
     expect(read({ hash: 5 })).toThrow(refused("VALIDATION_FAILED"));
+    const isNoJson = [{ path: [], message: "is not JSON" }];
+    expect(() => readAuditHead("{", keyOf(test))).toThrow(expect.objectContaining({ issues: isNoJson }));
     for (const text of ["", "[]", "null", "{", "7"])
       expect(() => readAuditHead(text, keyOf(test))).toThrow(refused("VALIDATION_FAILED"));
   });
@@ -114,7 +116,14 @@ describe("the head of the audit log", () => {
   it("is asked about with both of its fields", async () => {
     await using test = await createTestOrchestrator();
     const { audit } = test.orchestrator;
-    for (const input of [{ known_sequence: 1 }, { known_hash: "00".repeat(32) }])
-      await expect(audit.verify(systemCaller, input)).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+    const message = "must be given with the other field of the head";
+    await expect(audit.verify(systemCaller, { known_sequence: 1 })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      issues: [{ path: ["known_hash"], message }],
+    });
+    await expect(audit.verify(systemCaller, { known_hash: "00".repeat(32) })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      issues: [{ path: ["known_sequence"], message }],
+    });
   });
 });

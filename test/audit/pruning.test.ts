@@ -217,7 +217,10 @@ describe("a prune", () => {
     const { audit } = test.orchestrator;
     const forged = { sequence: 3, hash: "0".repeat(64), signature: "00".repeat(64) };
     await test.storage.commit([{ kind: "put", collection: "settings", key: "audit_anchor", value: forged }]);
-    await expect(audit.prune(systemCaller, upTo(5))).rejects.toMatchObject({ code: "STORAGE_CORRUPT" });
+    await expect(audit.prune(systemCaller, upTo(5))).rejects.toMatchObject({
+      code: "STORAGE_CORRUPT",
+      message: "The anchor of the audit log was not written by this orchestrator: nothing is removed.",
+    });
     expect(await audit.verify(systemCaller)).toMatchObject({ valid: false });
     expect((await test.storage.readLog("audit", { limit: 1 })).base.sequence).toBe(0);
   });
