@@ -55,6 +55,13 @@ export const equivalents: readonly Equivalent[] = [
     reason: "This caller is only named in events, by id and username, and its session is never looked up.",
   },
   {
+    file: "lib/wire/scan-text.ts",
+    line: `if (digit < 0) return -1;`,
+    replacement: `false`,
+    reason:
+      "An escape without its four digits is refused by the parser, however many bytes it is taken for here.",
+  },
+  {
     file: "lib/selectors/selector-index.ts",
     line: `if (!candidates || candidates.atMost * 8 > this.size) {`,
     replacement: `false`,

@@ -270,6 +270,7 @@ describe("out of order", () => {
   test("the agent takes nothing before its hello, says it once, and takes nothing after the end", () => {
     const agent = createAgentHandshake(agentOptions());
     expect(codeOf(() => agent.receive("{}"))).toBe("PROTOCOL_ERROR");
+    expect(() => agent.receive("{}")).toThrow("The handshake is out of order.");
     const sides = upTo("proved");
     expect(codeOf(() => sides.agent.hello())).toBe("PROTOCOL_ERROR");
     const { frame } = sides.orchestrator.accept("approved", orchestratorTime);
