@@ -26,5 +26,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "adapters/client": ["test/adapters/client"],
   "adapters/h3": ["test/adapters/h3"],
   "adapters/rest": ["test/adapters/rest", "test/adapters/openapi.test.ts"],
-  "adapters/trpc": ["test/adapters/trpc"],
+  "adapters/trpc": [
+    "test/adapters/trpc",
+    "test/adapters/access-matrix.test.ts",
+    "test/adapters/audience.test.ts",
+    "test/adapters/audited-calls.test.ts",
+    "test/adapters/permission-first.test.ts",
+    "test/adapters/raced-calls.test.ts",
+    "test/adapters/rows.test.ts",
+  ],
 };

@@ -49,6 +49,17 @@ describe("a direct call does what tRPC's chain does", () => {
     expect(await createProcedureCall(router, "linked", linked)({}, undefined)).toBe(7);
   });
 
+  test("a link of its own is kept where nothing else is declared, and so is a parser that is no schema", async () => {
+    const t = initTRPC.context<object>().create();
+    const linked = t.procedure.use(({ next }) => next({ ctx: { added: 7 } })).query(({ ctx }) => ctx.added);
+    const parsed = t.procedure.input((value: unknown) => `${String(value)}!`).query(({ input }) => input);
+    const checked = t.procedure.output((value: unknown) => `${String(value)}?`).query(() => "out");
+    const router = t.router({ linked, parsed, checked });
+    expect(await createProcedureCall(router, "linked", linked)({}, undefined)).toBe(7);
+    expect(await createProcedureCall(router, "parsed", parsed)({}, "in")).toBe("in!");
+    expect(await createProcedureCall(router, "checked", checked)({}, undefined)).toBe("out?");
+  });
+
   test("schemas that take time are waited for", async () => {
     const t = initTRPC.context<object>().create();
     const slow = t.procedure
