@@ -6,8 +6,8 @@ const { projects: _, ...test } = base.test ?? {};
 const include = (process.env["FLEETWRIGHT_MUTANT_TESTS"] ?? "").split(",").filter((path) => path !== "");
 const exclude = [
   "test/**/*.real.test.ts",
-  // What asks the compiler about the sources: with all mutants in them at once they do not compile.
-  "test/adapters/client/{generated,hover,input-types,package-types}.test.ts",
+  // What asks the compiler about the sources, or measures them: with all mutants in them at once they do not compile, and are long.
+  "test/adapters/client/{bundle-size,generated,hover,input-types,package-types}.test.ts",
 ];
 
 export default defineConfig({ ...base, test: { ...test, include, exclude } });
