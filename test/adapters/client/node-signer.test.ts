@@ -28,6 +28,11 @@ describe("a key file", () => {
     expect(readSigner(path).publicKey).toBe(publicKey);
   });
 
+  it("that can't be made is not said to be there", () => {
+    const path = join(temporaryFolder(), "missing", "key");
+    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: "ENOENT" }));
+  });
+
   it.each([
     ["no file", null],
     ["no key", "hello"],
