@@ -76,6 +76,8 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   const program = createProgram(run, {
     writeOut: context.stdout,
     writeErr: isQuiet ? () => {} : context.stderr,
+    // As every other error is told.
+    outputError: (text, write) => write(text.replace(/^error: /, "fleetwright: ")),
   });
   try {
     await program.parseAsync(args, { from: "user" });

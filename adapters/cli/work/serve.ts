@@ -9,6 +9,7 @@ import type { ServerFlags, ServerSettings } from "../settings.ts";
 import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { createLogger } from "./logger.ts";
+import { ownCommand } from "./own-command.ts";
 import { secretsKeyOf } from "./secrets-key.ts";
 import { type CertificateSource, GivenCertificate } from "./tls/certificate-source.ts";
 import { OwnCertificate } from "./tls/own-certificate.ts";
@@ -87,8 +88,7 @@ function announce(
 ): void {
   const publicKey = toHex(orchestrator.publicKey);
   const trust = authority === null ? "" : `NODE_EXTRA_CA_CERTS=${quote(authority)} `;
-  // Installed or in the checkout; where it is neither, nobody else's package of that name is fetched.
-  const login = `${trust}npx --no-install fleetwright login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
+  const login = `${trust}${ownCommand(call.context.environment)} login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
   const told = { url, data_dir: dataDir, public_key: publicKey, admin_key: adminKey };
   call.show({ ...told, ...(authority !== null && { ca_file: authority }), next: login }, () =>
     toFacts([

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { exitCode } from "../../../adapters/cli/context.ts";
-import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+import { runIn, startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const commands: Readonly<Record<keyof typeof exitCode, readonly string[]>> = {
   ok: ["whoami"],
@@ -35,4 +36,13 @@ it("they are those of the documentation, and each is what a command ends with", 
     ended[name] = (await line.run(...args)).code;
   }
   expect(ended).toEqual(exitCode);
+});
+
+it.each([
+  [["agnets"], "fleetwright: unknown command 'agnets'\n"],
+  [["agents", "list", "--nmae"], "fleetwright: unknown option '--nmae'\n"],
+  [["agents", "show"], "fleetwright: missing required argument 'agent'\n"],
+])("%j is told as other errors are", async (args, told) => {
+  const { code, stderr } = await runIn(temporaryFolder(), args);
+  expect([code, stderr.slice(0, told.length)]).toEqual([2, told]);
 });
