@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
 import { OrchestratorError } from "../../lib/errors.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
@@ -181,6 +182,31 @@ describe("cancelling", () => {
     expect(outcomes(run)).toEqual(["a changed", "slow changed", "b skipped"]);
     expect(run.results[2]?.skipped_because).toBe("cancelled");
     expect(run.status).toBe("cancelled");
+  });
+
+  test("in a later try keeps it told as failed: a try before has changed something", async () => {
+    const controller = new AbortController();
+    let looks = 0;
+    const host = createMachine({
+      probe: () => {
+        looks += 1;
+        if (looks < 3) return { exitCode: 1 };
+        controller.abort();
+        throw new Error("the probe is gone");
+      },
+      half: () => ({ exitCode: 1 }),
+    });
+    const half = {
+      id: "half",
+      type: "script",
+      run: ["half"],
+      check: ["probe"],
+      retry: { attempts: 3, delay_seconds: 0 },
+    };
+    const state = new StateFixture(host, systemClock);
+    const { results } = await state.run("apply", declare([half]), { signal: controller.signal });
+    expect(results).toMatchObject([{ outcome: "failed", attempts: 2 }]);
+    expect(results[0]).not.toHaveProperty("skipped_because");
   });
 
   test("before the start changes nothing", async () => {

@@ -60,3 +60,19 @@ test("what goes beside a secret shows no diff of it", async () => {
   expect(tells(await fixture.run("plan", declare([password])))).toBe(false);
   expect(tells(await fixture.run("plan", []))).toBe(false);
 });
+
+test.each([
+  ["the secret's", "/alias/env", "/real/env"],
+  ["the other's", "/real/env", "/alias/env"],
+])("a link in %s path hides no less", async (_name, secretPath, otherPath) => {
+  const fixture = new StateFixture();
+  fixture.host.files.makeDirectory("/real", { mode: 0o755 });
+  fixture.host.files.makeSymlink("/alias", "/real");
+  const secret = { ...password, path: secretPath };
+  await fixture.run("apply", declare([secret]));
+  const both = declare([secret, { ...block, path: otherPath }]);
+  const plan = await fixture.run("plan", both);
+  expect(plan.results.map(({ outcome }) => outcome)).toEqual(["unchanged", "would_change"]);
+  expect(tells(plan)).toBe(false);
+  expect(tells(await fixture.run("apply", both))).toBe(false);
+});

@@ -83,3 +83,16 @@ test("a removal takes back our line and leaves what others added", async () => {
   await state.run("apply", []);
   expect(state.read(path)).toBe("port=22\ntheirs=1\n");
 });
+
+test("a line that was unwanted comes back where it was, though many places look the same", async () => {
+  const state = new StateFixture();
+  const repeated = "[part]\nsame=1\n".repeat(12);
+  for (const before of [3, 6, 9]) {
+    const text = `${"[part]\nsame=1\n".repeat(before)}bad=1\n${"[part]\nsame=1\n".repeat(12 - before)}`;
+    state.write(path, text);
+    await state.run("apply", line({ line: "bad=1", ensure: "absent" }));
+    expect(state.read(path)).toBe(repeated);
+    await state.run("apply", []);
+    expect(state.read(path)).toBe(text);
+  }
+});
