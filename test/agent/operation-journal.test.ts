@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { OperationResult } from "../../lib/agent/operation-journal.ts";
@@ -41,6 +50,23 @@ describe("OperationJournal", () => {
     journal.acknowledge(uuid(1));
     expect(journal.knows(uuid(1))).toBe(true);
     expect(restart().knows(uuid(1))).toBe(true);
+  });
+
+  it("keeps the operation as it is where its id can't be noted as acknowledged", () => {
+    const { journal, restart, stateDir, pathOf } = begin();
+    accept(journal, 1);
+    journal.finish(resultOf(1));
+    const inTheWay = join(stateDir, "acknowledged.json");
+    mkdirSync(join(inTheWay, "full"), { recursive: true });
+    expect(() => journal.acknowledge(uuid(1))).toThrow();
+    expect(existsSync(pathOf(1))).toBe(true);
+    rmSync(inTheWay, { recursive: true });
+    for (const each of [journal, restart()]) {
+      expect(each.finished()).toEqual([uuid(1)]);
+      expect(each.resultOf(uuid(1))).toEqual(resultOf(1));
+    }
+    journal.acknowledge(uuid(1));
+    expect([restart().knows(uuid(1)), existsSync(pathOf(1))]).toEqual([true, false]);
   });
 
   it("forgets acknowledged ids only when their commands can't arrive any more, and never the last 1,000", async () => {

@@ -107,6 +107,13 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     await expect.poll(zombies, { timeout: 10_000 }).toBe(0);
   });
 
+  test("that can't be started leave no note", async () => {
+    const { folder, host } = create();
+    for (const argv of [["/nowhere/program"], [join(folder, "work")]] as const)
+      await expect(host.run({ argv }, never)).rejects.toMatchObject({ code: "HOST_ERROR" });
+    expect(readdirSync(join(folder, "state/running"))).toEqual([]);
+  });
+
   test("are not taken for another's when the leader of their session has ended, or while they execute", async () => {
     const { folder, host, clock } = create();
     const others = Array.from({ length: 10 }, () => new AbortController());

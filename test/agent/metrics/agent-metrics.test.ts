@@ -177,12 +177,19 @@ test("an orchestrator that answers after all gets everything, once more where it
 });
 
 test("an acknowledgement of a time that was never sent lets go of what was sent alone", async () => {
-  const { clock, messages, acknowledge, orchestrator } = await begin();
+  const { clock, messages, acknowledge, orchestrator, cut, comeBack } = await begin();
   await clock.advance(2_000);
   await acknowledge("2130-01-01T00:00:00.000Z");
   await clock.advance(15_000);
   expect(timesOf(messages())).toEqual(["2030-01-01T00:00:02.000Z", "2030-01-01T00:00:17.000Z"]);
   expect(orchestrator.events).toEqual(["connected"]);
+  // Nor does the next connection take what was never sent for acknowledged.
+  await cut();
+  await clock.advance(30_000);
+  await comeBack();
+  await expect
+    .poll(() => timesOf(messages()).slice(2))
+    .toEqual(["17", "32", "47"].map((seconds) => `2030-01-01T00:00:${seconds}.000Z`));
 });
 
 test("the time of samples is the orchestrator's, whatever the machine's clock says", async () => {
