@@ -128,6 +128,10 @@ describe("an assignment with a schedule", () => {
     scene.clock.jump(-600_000);
     await pass(scene, 900_000);
     expect(await rolloutsOf(scene.test)).toHaveLength(1);
+    // Before its time, which comes once more and is not carried out again.
+    scene.clock.jump(-2_400_000);
+    await pass(scene, 600_000);
+    expect(await rolloutsOf(scene.test)).toHaveLength(1);
   });
 
   it("is passed over while the rollout before has not ended, or where it matches nobody", async () => {
@@ -144,6 +148,19 @@ describe("an assignment with a schedule", () => {
     await pass(scene, hourMs);
     expect(skips(scene.test)).toMatchObject([{}, { reason: "The selector matches no agent." }]);
     expect(await rolloutsOf(scene.test)).toHaveLength(1);
+  });
+
+  it("leaves one timer however often a schedule changes", async () => {
+    await using scene = await scheduled();
+    const change = async (minute: number): Promise<number> => {
+      const schedule = { cron: `${minute} * * * *` };
+      await scene.test.orchestrator.assignments.update(systemCaller, { name: "all", schedule });
+      await settleAll();
+      return scene.clock.pendingTimers;
+    };
+    const before = await change(1);
+    for (let minute = 2; minute < 20; minute += 1)
+      expect(await change(minute)).toBeLessThanOrEqual(before + 1);
   });
 
   it("is never applied any more once it is removed", async () => {
