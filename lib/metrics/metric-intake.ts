@@ -39,6 +39,8 @@ export class MetricIntake {
   readonly #agents = new Map<string, AgentState>();
   /** What agents that left have brought of many names within the hour. */
   readonly #spent = new Map<string, Pick<SampleState, "newNamesLeft" | "sinceMs">>();
+  /** The newest sample that was seen of an agent of which some were not taken, or not read. */
+  readonly #missing = new Map<string, number>();
   /** Up to which time samples of an agent wait to be durable. */
   #waiting = new Map<string, number>();
   #timer: Timer | null = null;
@@ -55,7 +57,10 @@ export class MetricIntake {
   isWanted(nodeId: string): boolean {
     const { series } = this.#context.storage;
     // While they can't be kept, agents keep them.
-    return (series?.fault?.() ?? null) === null && this.#messages.tryTake(nodeId);
+    const isWanted = (series?.fault?.() ?? null) === null && this.#messages.tryTake(nodeId);
+    if (!isWanted && !this.#missing.has(nodeId))
+      this.#missing.set(nodeId, this.#agents.get(nodeId)?.lastAt ?? -Infinity);
+    return isWanted;
   }
 
   /**
@@ -65,19 +70,36 @@ export class MetricIntake {
   async take(nodeId: string, message: MessageOf<AgentMessage, "metrics">): Promise<readonly SampleRow[]> {
     const { logger } = this.#context;
     if (message.gap) logger.info("An agent dropped samples for want of space.", { node_id: nodeId });
+    if (this.#isBehind(nodeId, message)) return [];
     try {
       return await this.#take(nodeId, message.samples);
     } catch (error) {
       logger.error("Metrics of an agent could not be taken in.", { node_id: nodeId, error });
       this.#agents.delete(nodeId);
+      this.#missing.set(nodeId, timesOf(message).last);
       return [];
     }
+  }
+
+  /**
+   * Whether samples before these are missing: they could not be stored, or were not read. An acknowledgement is of all up to a time, so these are
+   * left to the agent too, until it goes back to the oldest that it has: to one that was here already, or says that it dropped some.
+   */
+  #isBehind(nodeId: string, message: MessageOf<AgentMessage, "metrics">): boolean {
+    const missing = this.#missing.get(nodeId);
+    if (missing === undefined) return false;
+    const { first, last } = timesOf(message);
+    const isBehind = message.gap !== true && first > missing;
+    if (isBehind) this.#missing.set(nodeId, last);
+    else this.#missing.delete(nodeId);
+    return isBehind;
   }
 
   /** The connection of an agent is gone: with the next one it may have been elsewhere meanwhile. */
   forget(nodeId: string): void {
     this.#keepSpent(nodeId);
     this.#agents.delete(nodeId);
+    this.#missing.delete(nodeId);
     this.#waiting.delete(nodeId);
   }
 
@@ -177,4 +199,9 @@ export class MetricIntake {
         logger.error("Metrics could not be acknowledged.", { node_id: nodeId, error });
     }
   }
+}
+
+function timesOf({ samples }: MessageOf<AgentMessage, "metrics">): { first: number; last: number } {
+  const times = samples.map(({ at }) => Date.parse(at));
+  return { first: Math.min(...times), last: Math.max(...times) };
 }

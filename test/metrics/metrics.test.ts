@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { SeriesStorage } from "../../lib/storage/storage.ts";
 import type { AgentMessage } from "../../lib/wire/messages.ts";
 import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
@@ -145,3 +146,44 @@ async function startApprovedAgainAs(
   const { startAgent } = await import("../support/fleet.ts");
   return startAgent(test, { root, stateDir, clock: test.clock, measured: machine });
 }
+
+test.each([
+  [
+    "could not be stored",
+    (full: () => boolean, series: SeriesStorage) => {
+      const append = series.append.bind(series);
+      series.append = (...given) =>
+        full() ? Promise.reject(new OrchestratorError("STORAGE_FULL")) : append(...given);
+    },
+  ],
+  [
+    "were not read while the disk was full",
+    (full: () => boolean, series: SeriesStorage) => {
+      series.fault = () => (full() ? "full" : null);
+    },
+  ],
+])("samples that %s come again, wherever that begins and ends", async (_, breakIt) => {
+  for (const [from, to] of [
+    [0, 1],
+    [0, 3],
+    [2, 3],
+    [2, 6],
+  ] as const) {
+    await using test = await createTestOrchestrator();
+    let step = 0;
+    breakIt(() => step >= from && step < to, test.storage.series!);
+    await using agent = await begin(test);
+    const { nodeId: node_id } = agent;
+    for (; step < 60; step += 1) await test.clock.advance(15_000);
+    const range = { from: "2030-01-01T00:00:00Z", to: "2030-01-01T00:10:00Z", step_seconds: 15 };
+    const { series } = await test.orchestrator.metrics.history(systemCaller, {
+      node_id,
+      series: ["load.1"],
+      ...range,
+    });
+    expect(
+      series[0]?.points.map(([, value]) => value),
+      `${from} to ${to}`,
+    ).toEqual(Array.from({ length: 40 }, () => 0.52));
+  }
+});

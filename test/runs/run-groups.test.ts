@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { groupRun } from "../../lib/runs/run-groups.ts";
+
+async function* nothing(): AsyncGenerator<never> {}
+
+it("counts the agents beyond a hundred groups, whatever the size of those groups", async () => {
+  const refused = Array.from({ length: 103 * 3 }, (_, at) => ({
+    node_id: String(at).padStart(32, "0"),
+    name: `machine-${at}`,
+    error: { code: "AGENT_OFFLINE", message: `In another way: ${at % 103}.` },
+  }));
+  // Nobody answered, so nothing is read of operations.
+  const { groups, ungrouped } = await groupRun(undefined as never, { ended: nothing(), refused });
+  expect(groups.map(({ count }) => count)).toEqual(Array.from({ length: 100 }, () => 3));
+  expect(ungrouped).toBe(9);
+});
