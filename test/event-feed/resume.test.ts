@@ -102,6 +102,17 @@ describe.each(storages)("with %s", (_name, createData) => {
     30_000,
   );
 
+  it("one that was at the end misses nothing by days without an event", async () => {
+    const clock = new FakeClock();
+    await using test = await createTestOrchestrator({ storage: createData()(clock), clock });
+    await change(test, 5);
+    const last = await lastIdOf(test);
+    for (let hour = 0; hour < 80; hour += 1) await clock.advance(3_600_000);
+    expect((await readOn(test, last)).map(({ told }) => told)).toEqual(["position"]);
+    await change(test, 1);
+    expect((await readOn(test, last)).map(({ told }) => told)).toEqual(["position", expect.any(String)]);
+  });
+
   it("one that is further behind than memory reaches reads from the log", async () => {
     const open = createData();
     const clock = new FakeClock();

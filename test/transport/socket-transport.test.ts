@@ -11,6 +11,7 @@ import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { SocketTransportOptions } from "../../lib/transport/socket-transport.ts";
 import type { TransportHandlers } from "../../lib/transport/transport.ts";
 import type { OrchestratorMessage } from "../../lib/wire/messages.ts";
+import { deferred, settle } from "../support/deferred.ts";
 
 const command = { id: "01890000-0000-7000-8000-000000000001", not_after: "2030-01-01T00:05:00.000Z" };
 const status = (value: "pending" | "approved"): OrchestratorMessage => ({
@@ -289,4 +290,31 @@ test("stop waits for the handler in progress", async () => {
   expect(hasStopped).toBe(false);
   release();
   await stopped;
+});
+
+test("an agent that hangs up while it is looked at is never connected", async () => {
+  const admitting = deferred<void>();
+  const asked = deferred<void>();
+  const connected: string[] = [];
+  const { transport, heard, agent } = await scene(
+    {},
+    {
+      admit: async () => {
+        asked.resolve();
+        await admitting.promise;
+        return { status: "approved" };
+      },
+      connected: async ({ node_id }) => void connected.push(node_id),
+    },
+  );
+  const one = agent(1);
+  one.join().catch(() => {});
+  await asked.promise;
+  one.socket.close(1000, "");
+  await settle();
+  admitting.resolve();
+  await settle();
+  await transport.stop();
+  expect(connected).toEqual([]);
+  expect(heard.of("disconnected")).toEqual([]);
 });

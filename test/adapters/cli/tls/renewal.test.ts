@@ -25,8 +25,13 @@ async function scene() {
   const clock = new FakeClock(Date.now());
   const logger = new RecordingLogger();
   const shown: Certificate[] = [];
+  let isRefused = false;
   const server = {
     renewCertificate(given: Certificate) {
+      if (isRefused) {
+        isRefused = false;
+        throw new OrchestratorError("CONFIGURATION_INVALID", { message: "Not now." });
+      }
       // As TLS does.
       if ((given.cert === first.cert) !== (given.key === first.key))
         throw new OrchestratorError("CONFIGURATION_INVALID", { message: "They don't belong together." });
@@ -40,7 +45,8 @@ async function scene() {
     await settle();
   };
   const told = (): string[] => logger.lines.map(({ message }) => message);
-  return { first, second, write, shown, look, told, renewal, cert };
+  const refuseOnce = (): void => void (isRefused = true);
+  return { first, second, write, shown, look, told, renewal, cert, refuseOnce };
 }
 
 test("a pair that changed is shown within 10 seconds, once; what stays is not shown again", async () => {
@@ -113,4 +119,15 @@ test("one that was stopped looks no more", async () => {
   write(second);
   await look(3_600);
   expect(shown).toEqual([]);
+});
+
+test("a pair that the server could not take is tried again, and then shown", async () => {
+  const { second, write, shown, look, told, refuseOnce } = await scene();
+  refuseOnce();
+  write(second);
+  await look();
+  expect(shown).toEqual([]);
+  expect(told().length).toBeGreaterThan(0);
+  await look();
+  expect(shown).toEqual([second]);
 });
