@@ -77,6 +77,32 @@ test("an agent comes from where the header says, and a header of its own request
   expect(seen).toEqual(["203.0.113.7"]);
 });
 
+test("with TLS a connection from the same port of the proxy is not taken for the one before it", async () => {
+  const tls = await createCertificate();
+  const { listening } = await listen({ tls });
+  const dialFrom = async (localPort: number, header: string): Promise<Socket> => {
+    const socket = connect({ port: listening.port, host: "127.0.0.1", localPort }).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    await new Promise((resolve) => void socket.write(header, resolve));
+    return socket;
+  };
+  const answerOf = async (socket: Socket): Promise<string> => {
+    const asking = connectTls({ socket, ca: tls.cert, host: "127.0.0.1" }).on("error", () => {});
+    asking.write(ask);
+    return bodyOf(asking);
+  };
+  const first = await dialFrom(0, client);
+  const { localPort = 0 } = first;
+  expect(await answerOf(first)).toBe("203.0.113.7");
+  // Reset, so that the port is free at once.
+  first.resetAndDestroy();
+  await vi.waitFor(async () => {
+    const again = await dialFrom(localPort, "PROXY UNKNOWN\r\n");
+    expect(await answerOf(again)).toBe("127.0.0.1");
+  });
+});
+
 test("so it is with TLS, whose first bytes stand behind the header", async () => {
   const tls = await createCertificate();
   const { seen, listening, dial } = await listen({ tls });
