@@ -202,7 +202,7 @@ it("is refused for what no event is called", async () => {
     [{ muted_events: ["*"] }, ["muted_events", 0]],
     [{ muted_events: Array<string>(101).fill("agent.*") }, ["muted_events"]],
     [{ min_severity: "loud" }, ["min_severity"]],
-    [{ muted: [] }, []],
+    [{ muted: [] }, ["muted"]],
   ] as const)
     await expect(notifications.updatePreferences(mine, input as object)).rejects.toMatchObject({
       code: "VALIDATION_FAILED",
