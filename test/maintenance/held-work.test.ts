@@ -226,6 +226,34 @@ describe("an apply of many agents in a freeze", () => {
     expect(seen).toEqual([four.slice(0, 1), four.slice(0, 2), four.slice(0, 3), four, four]);
   });
 
+  it("takes its time again after a freeze of many: the pace of these is not that of the next few", async () => {
+    await using scene = await createScene(63, (at): Record<string, string> =>
+      at === 62 ? {} : { role: at < 4 ? "web" : "db" },
+    );
+    const begun = (): number =>
+      scene.agents
+        .slice(0, 4)
+        .reduce((sum, { agent }) => sum + agent.commands.filter(({ type }) => type === "apply").length, 0);
+    const many = await freeze(scene, { selector: "role" });
+    await applyAll(scene);
+    await end(scene, many);
+    await pass(scene, 35_000);
+    for (const agent of scene.agents) await scene.finish(agent);
+    expect(begun()).toBe(4);
+    await pass(scene, 5_000);
+    const few = await freeze(scene, { selector: "role=web" });
+    await applyAll(scene);
+    for (const agent of scene.agents.slice(4)) await scene.finish(agent);
+    await end(scene, few);
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    const seen: number[] = [];
+    for (let second = 0; second < 4; second += 1) {
+      seen.push(begun() - 4);
+      await pass(scene, 1_000);
+    }
+    expect(seen).toEqual([1, 2, 3, 4]);
+  });
+
   it("begins what was held when the window is removed, mutes only, or is for others", async () => {
     for (const change of ["remove", "mute", "selector"] as const) {
       await using scene = await createScene(2, roles);
