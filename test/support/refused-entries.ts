@@ -230,7 +230,7 @@ const channels: RefusedEntry[] = [
   [
     "what slack does not know",
     channel("slack", 'url: "secret:s", colour: red'),
-    "f.yaml:2:39 VALIDATION_FAILED config",
+    "f.yaml:2:66 VALIDATION_FAILED config.colour",
   ],
   ["discord without an address", channel("discord", ""), "f.yaml:2:41 VALIDATION_FAILED config.url"],
   ["teams without an address", channel("teams", ""), "f.yaml:2:39 VALIDATION_FAILED config.url"],
