@@ -77,7 +77,7 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "a stream goes on after the server has let it go",
     file: "lib/access/streams.ts",
-    from: `    context.leaving.signal.addEventListener("abort", () => this.stop());\n`,
+    from: `      for (const end of this.#open) end();\n`,
     tests: streams,
   },
   {
