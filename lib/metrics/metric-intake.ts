@@ -83,13 +83,13 @@ export class MetricIntake {
 
   /**
    * Whether samples before these are missing: they could not be stored, or were not read. An acknowledgement is of all up to a time, so these are
-   * left to the agent too, until it goes back to the oldest that it has: to one that was here already, or says that it dropped some.
+   * left to the agent too, until it goes back to the oldest that it has. What it sends again was here already: nothing else is known by that.
    */
   #isBehind(nodeId: string, message: MessageOf<AgentMessage, "metrics">): boolean {
     const missing = this.#missing.get(nodeId);
     if (missing === undefined) return false;
     const { first, last } = timesOf(message);
-    const isBehind = message.gap !== true && first > missing;
+    const isBehind = first > missing;
     if (isBehind) this.#missing.set(nodeId, last);
     else this.#missing.delete(nodeId);
     return isBehind;

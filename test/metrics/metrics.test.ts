@@ -3,7 +3,9 @@ import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { SeriesStorage } from "../../lib/storage/storage.ts";
 import type { AgentMessage } from "../../lib/wire/messages.ts";
+import { settleAll } from "../support/deferred.ts";
 import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { approved } from "../support/leaving-agents.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
 
 async function begin(test: TestOrchestrator): Promise<TestAgent & { machine: RecordedMachine }> {
@@ -186,4 +188,28 @@ test.each([
       `${from} to ${to}`,
     ).toEqual(Array.from({ length: 40 }, () => 0.52));
   }
+});
+
+test("nothing behind a sample that is missing is acknowledged, also where the agent says that it dropped some", async () => {
+  await using test = await createTestOrchestrator();
+  const send = vi.spyOn(test.transport, "send");
+  const agent = await approved(test, 1);
+  const append = vi.spyOn(test.storage.series!, "append");
+  append.mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+  const start = test.clock.now();
+  const say = async (second: number, gap: boolean): Promise<void> => {
+    const at = new Date(start + second * 1_000).toISOString();
+    agent.say({ type: "metrics", samples: [{ at, values: { "load.1": second } }], gap });
+    await settleAll();
+    await test.clock.advance(2_000);
+  };
+  const acknowledged = (): unknown[] =>
+    send.mock.calls.map(([, message]) => message).filter(({ type }) => type === "metrics.ack");
+  await say(0, false);
+  await say(15, true);
+  expect([append.mock.calls.length, acknowledged()]).toEqual([1, []]);
+  // It goes back to the oldest that it has.
+  await say(0, false);
+  expect(append.mock.calls.length).toBe(2);
+  expect(acknowledged()).toMatchObject([{ through: new Date(start).toISOString() }]);
 });
