@@ -68,11 +68,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** Where a text stops being JSON, as far as the parser says so: of some faults it tells no position. */
+/** Where a text stops being JSON, as far as the parser says so: of some faults it quotes the text in place of a position. */
 function placeOf(cause: unknown, text: string): string {
   const told = cause instanceof Error ? cause.message : "";
-  const [, position = /end of JSON input/.test(told) ? text.length : undefined] =
-    /at position (\d+)/.exec(told) ?? [];
+  const isCut = told === "Unexpected end of JSON input";
+  const [, position = isCut ? text.length : undefined] =
+    / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(told) ?? [];
   if (position === undefined) return "";
   const before = text.slice(0, Number(position)).split("\n");
   return ` at line ${before.length}, column ${before.at(-1)!.length + 1}`;
