@@ -34,10 +34,6 @@ export function toFaults(
       });
     if (issue.code === "invalid_type" && text.lacks(path))
       return [{ file, code, path, message: `"${String(path.at(-1))}" is missing.`, ...text.place(path) }];
-    if (issue.code === "invalid_key")
-      return [
-        { file, code, path, message: issue.issues[0]?.message ?? issue.message, ...text.place(path, "key") },
-      ];
     return [{ file, code, path, message: issue.message, ...text.place(path) }];
   });
 }

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { groupRun } from "../../lib/runs/run-groups.ts";
 
 async function* nothing(): AsyncGenerator<never> {}
@@ -9,8 +11,9 @@ it("counts the agents beyond a hundred groups, whatever the size of those groups
     name: `machine-${at}`,
     error: { code: "AGENT_OFFLINE", message: `In another way: ${at % 103}.` },
   }));
-  // Nobody answered, so nothing is read of operations.
-  const { groups, ungrouped } = await groupRun(undefined as never, { ended: nothing(), refused });
+  await using test = await createTestOrchestrator();
+  const { operations } = servicesOf(test.orchestrator);
+  const { groups, ungrouped } = await groupRun(operations, { ended: nothing(), refused });
   expect(groups.map(({ count }) => count)).toEqual(Array.from({ length: 100 }, () => 3));
   expect(ungrouped).toBe(9);
 });

@@ -1,3 +1,4 @@
+import { initTRPC } from "@trpc/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -6,6 +7,8 @@ import {
   parsePathParameter,
   planParameter,
 } from "../../../adapters/rest/parameters.ts";
+
+const t = initTRPC.create();
 
 const issuesOf = (run: () => unknown): unknown => {
   try {
@@ -29,7 +32,7 @@ test("a fault of the whole input is of no field", () => {
 
 test("what a schema is piped from says which fields there are and what they take", () => {
   const input = z.object({ limit: z.coerce.number().pipe(z.number()) }).transform((value) => value);
-  const procedure = { _def: { inputs: [input] } } as unknown as Parameters<typeof inputFields>[0];
+  const procedure = t.procedure.input(input).query(() => null);
   expect([...inputFields(procedure).keys()]).toEqual(["limit"]);
   expect(planParameter(inputFields(procedure).get("limit"))).toEqual({
     many: false,
