@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { matchesGlob, matchesSelector } from "../../lib/selectors/match.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
 import type { SelectorTarget } from "../../lib/selectors/selector.ts";
+import { cpuMsOf } from "../support/cpu-time.ts";
 
 const target: SelectorTarget = {
   node_id: "n1",
@@ -81,10 +82,10 @@ describe("matchesGlob", () => {
     expect(matchesGlob(pattern, text)).toBe(matches);
   });
 
-  it("comes to an end with a hostile pattern", () => {
-    const startedAt = performance.now();
-    expect(matchesGlob(`${"*a".repeat(1000)}b`, "a".repeat(1000))).toBe(false);
-    // It takes milliseconds. What goes back to every star takes years, and no busy machine does.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+  it("takes no longer for a hostile pattern", () => {
+    const took = cpuMsOf(() => {
+      expect(matchesGlob(`${"*a".repeat(1000)}b`, "a".repeat(1000))).toBe(false);
+    });
+    expect(took).toBeLessThan(500);
   });
 });
