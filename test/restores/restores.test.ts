@@ -171,6 +171,21 @@ describe("a restored server", () => {
     expect([await scene.statusOf(running), scene.runs]).toEqual(["succeeded", 1]);
   });
 
+  it("has the agent end what runs there and waits in the backup, once that is cancelled", async () => {
+    await using scene = await createClockScene();
+    const { waiting, letGo } = await runAndWait(scene);
+    const backup = scene.backup();
+    scene.work = deferred().promise;
+    scene.host.files.removeFile("/etc/motd");
+    letGo();
+    await scene.pass(1_000);
+    await scene.restore(backup);
+    expect([await scene.statusOf(waiting), scene.runs]).toEqual(["queued", 2]);
+    await scene.server.orchestrator.operations.cancel(systemCaller, { operation_id: waiting.operation_id });
+    await scene.pass(1_000);
+    expect(await scene.statusOf(waiting)).toBe("cancelled");
+  });
+
   it.each([
     ["expires", (scene: ClockScene) => scene.pass(11 * minute)],
     [

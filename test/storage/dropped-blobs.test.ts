@@ -110,6 +110,28 @@ test("a file that can't be removed keeps the journal that says so, until it can"
   expect(await text(await openStorage({ folder: killed(folder), ...small }))).toBe("new");
 });
 
+test("what is made anew while no snapshot can be written says so once", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const errors: string[] = [];
+  const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  const storage = await openStorage({ folder, disk, logger, ...small });
+  await storage.appendBlob("b", Buffer.from("old"));
+  await storage.commit([drop]);
+  disk.only = /db\.json/;
+  disk.full = true;
+  for (let n = 0; n < 20; n++) await storage.commit(change("filler", n, "x".repeat(3_000)));
+  await expect.poll(() => errors).toContain("The snapshot could not be written.");
+  const before = disk.writes;
+  expect(await storage.appendBlob("b", Buffer.from("new"), 0)).toBe(3);
+  await storage.appendBlob("b", Buffer.from("er"));
+  expect(disk.writes - before).toBeLessThan(20);
+  expect(await text(await openStorage({ folder: killed(folder), ...small }))).toBe("newer");
+  disk.full = false;
+  await checkpoint(folder, storage);
+  expect(await text(await openStorage({ folder: killed(folder), ...small }))).toBe("newer");
+});
+
 test("drops and appends at once end in one order, which a restart keeps", async () => {
   const folder = temporaryFolder();
   const storage = await openStorage({ folder, ...small });

@@ -1,4 +1,5 @@
 /** A server and a real agent, each with clocks of its own, over data and a state folder that outlive both. */
+import { once } from "node:events";
 import { systemCaller, type Operation } from "fleetwright";
 import { createAgent, type AgentProgram, type AgentOptions } from "fleetwright/agent";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
@@ -44,9 +45,10 @@ export class ClockScene implements AsyncDisposable {
   work: Promise<unknown> = Promise.resolve();
   readonly host: MemoryHost = new MemoryHost({
     programs: {
-      work: async () => {
+      work: async (_, signal) => {
         this.runs += 1;
-        await this.work;
+        await Promise.race([this.work, once(signal, "abort")]);
+        signal.throwIfAborted();
         return { exitCode: 0 };
       },
     },
