@@ -102,15 +102,19 @@ describe.each(storages)("with %s", (_name, createData) => {
     30_000,
   );
 
-  it("one that was at the end misses nothing by days without an event", async () => {
+  it("one that was at the end misses nothing by days without an event, also over a restart", async () => {
     const clock = new FakeClock();
-    await using test = await createTestOrchestrator({ storage: createData()(clock), clock });
-    await change(test, 5);
-    const last = await lastIdOf(test);
+    const open = createData();
+    const before = await createTestOrchestrator({ storage: open(clock), clock });
+    await before.orchestrator.audit.setRetention(systemCaller, { retention_days: 400 });
+    const last = await lastIdOf(before);
     for (let hour = 0; hour < 80; hour += 1) await clock.advance(3_600_000);
-    expect((await readOn(test, last)).map(({ told }) => told)).toEqual(["position"]);
-    await change(test, 1);
-    expect((await readOn(test, last)).map(({ told }) => told)).toEqual(["position", expect.any(String)]);
+    expect((await readOn(before, last)).map(({ told }) => told)).toEqual(["position"]);
+    await before.orchestrator.stop();
+    await using after = await createTestOrchestrator({ storage: open(clock), clock });
+    expect((await readOn(after, last)).map(({ told }) => told)).toEqual(["position"]);
+    await change(after, 1);
+    expect((await readOn(after, last)).map(({ told }) => told)).toEqual(["position", expect.any(String)]);
   });
 
   it("one that is further behind than memory reaches reads from the log", async () => {
