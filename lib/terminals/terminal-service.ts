@@ -5,9 +5,10 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isRetryable, OrchestratorError, type ErrorCode } from "../errors.ts";
 import { eventTable } from "../events.ts";
 import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";
 import { LiveTerminal } from "./live-terminal.ts";
@@ -36,16 +37,18 @@ export class TerminalService {
   readonly holders: TerminalHolders;
   readonly #context: Context;
   readonly #features: Features;
+  readonly #work: BackgroundWork;
   readonly #live = new Map<string, LiveTerminal>();
   readonly #ended = new Set<string>();
   /** Terminals that are about to be opened. */
   #reserved = 0;
-  /** Who waits for the answer to a command, by its id. */
-  readonly #asked = new Map<string, { nodeId: string; answer: (error: OrchestratorError | null) => void }>();
+  /** Who waits for the answer to a command, by its id: null where it was carried out. */
+  readonly #asked = new Map<string, { nodeId: string; answer: (error: unknown) => void }>();
 
   constructor(context: Context, features: Features) {
     this.#context = context;
     this.#features = features;
+    this.#work = new BackgroundWork(context);
     this.tickets = new Tickets(context);
     this.holders = new TerminalHolders(context, this);
   }
@@ -54,13 +57,14 @@ export class TerminalService {
   async start(): Promise<() => Promise<void>> {
     await settleLeftTerminals(this.#context, (holders) => this.holders.gone(holders));
     const unlisten = this.#context.feed.listen((event) => {
-      if (eventTable[event.event_type].category === "access") void this.#checkOpeners();
+      if (eventTable[event.event_type].category === "access") this.#work.do(() => this.#checkOpeners());
     });
     const endRetention = new TerminalRetention(this.#context).keep();
     return async () => {
       unlisten();
       await endRetention();
       await Promise.all([...this.#live.values()].map((terminal) => terminal.interrupt("server_lost")));
+      await this.#work.stop();
     };
   }
 
@@ -101,7 +105,10 @@ export class TerminalService {
       const answered = this.#answerTo(id, node_id);
       const not_after = toTimestamp(this.#context.fleetTime.now() + openMs);
       const opening = { session_id, cols, rows, operator: username, ...(shell !== undefined && { shell }) };
-      await this.#context.transport.send(node_id, { type: "terminal.open", id, not_after, ...opening });
+      const command = { type: "terminal.open", id, not_after, ...opening } as const;
+      const failed = (error: unknown): void => this.#asked.get(id)?.answer(error);
+      // The answer is waited for from the first: it may come, also that the agent is gone, while the command is sent.
+      this.#context.transport.send(node_id, command).catch(failed);
       await answered;
       await terminal.begin();
       return terminal;
@@ -227,9 +234,11 @@ export class TerminalService {
   async #end(terminal: LiveTerminal, end: TerminalEnd): Promise<void> {
     const { session_id } = terminal.document;
     this.#remember(session_id);
-    await writeEnd(this.#context, terminal.document, end).catch((error: unknown) =>
-      this.#context.logger.error("The end of a terminal was not written.", { error, session_id }),
-    );
+    const write = (): Promise<void> => writeEnd(this.#context, terminal.document, end);
+    await write().catch((error: unknown) => {
+      this.#context.logger.error("The end of a terminal was not written.", { error, session_id });
+      if (isRetryable(error)) this.#work.do(write);
+    });
     this.#live.delete(session_id);
   }
 
@@ -252,11 +261,11 @@ export class TerminalService {
       const timer = this.#context.clock.setTimer(openMs, () =>
         answer(new OrchestratorError("AGENT_TIMEOUT")),
       );
-      const answer = (error: OrchestratorError | null): void => {
+      const answer = (error: unknown): void => {
         timer.cancel();
         this.#asked.delete(id);
-        if (error) reject(error);
-        else resolve();
+        if (error === null) resolve();
+        else reject(error as Error);
       };
       this.#asked.set(id, { nodeId, answer });
     });

@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
 async function setUp(terminalSessions = 100) {
@@ -50,6 +51,35 @@ describe("a terminal", () => {
     await expect(opening).rejects.toMatchObject({ code: "AGENT_TIMEOUT" });
     expect(await agent.next("terminal.close")).toMatchObject({ session_id });
     expect(await list()).toMatchObject([{ session_id, status: "interrupted" }]);
+  });
+
+  it("of an agent that is not there has ended at once, and nothing waits for that agent any more", async () => {
+    const { test, agent, open, list } = await setUp();
+    await using _test = test;
+    await agent.link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+    await expect(open()).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
+    expect(await list()).toMatchObject([{ status: "interrupted", close_reason: "refused" }]);
+    // A rejected promise that nobody awaits any more ends a process, and fails this test.
+    await test.clock.advance(60_000);
+    await settleAll();
+  });
+
+  it("of an agent that leaves while the command is sent has ended", async () => {
+    const { test, agent, open, list } = await setUp();
+    await using _test = test;
+    const gone = deferred();
+    test.transport.send = async () => {
+      await agent.link.stop();
+      await gone.promise;
+    };
+    const opening = open();
+    opening.catch(() => {});
+    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+    await settleAll();
+    gone.resolve();
+    await expect(opening).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
+    expect(await list()).toMatchObject([{ status: "interrupted", close_reason: "agent_lost" }]);
   });
 
   it("takes its place before anything is waited for: as many as may be open are, also when all come at once", async () => {

@@ -1,7 +1,8 @@
 /** Who may see and do what with a terminal, and tickets that are no good. */
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
-import type { Write } from "../../lib/storage/storage.ts";
+import { OrchestratorError, systemCaller } from "fleetwright";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 
@@ -134,4 +135,43 @@ describe("a terminal ends with who opened it", () => {
       close_reason: "operator_changed",
     });
   });
+
+  it("who is demoted while operators can't be read, as soon as they can", async () => {
+    const storage = new UnreadableOperators();
+    await using scene = await openTerminal({}, { storage });
+    const { operator_id } = scene.operator;
+    storage.isDue = true;
+    await scene.test.orchestrator.operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await expect.poll(() => storage.refused).toBeGreaterThan(0);
+    const { session_id } = scene.opened;
+    expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
+    storage.isUnreadable = false;
+    await scene.test.clock.advance(1_000);
+    await scene.ended();
+    expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
+      close_reason: "operator_changed",
+    });
+  });
 });
+
+/** A storage that reads no operator for a while after the next that is written. */
+class UnreadableOperators extends MemoryStorage {
+  isDue = false;
+  isUnreadable = false;
+  refused = 0;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    const isMeant = writes.some((write) => write.kind === "put" && write.collection === "operators");
+    if (this.isDue && isMeant) {
+      this.isDue = false;
+      this.isUnreadable = true;
+    }
+    return super.commit(writes, options);
+  }
+
+  override get: MemoryStorage["get"] = (collection, key) => {
+    if (!this.isUnreadable || collection !== "operators") return super.get(collection, key);
+    this.refused += 1;
+    return Promise.reject(new OrchestratorError("UNAVAILABLE"));
+  };
+}

@@ -1,0 +1,39 @@
+/** How the end of a terminal is written, where it can't be at first. */
+import { expect, it, vi } from "vitest";
+import { OrchestratorError, systemCaller } from "fleetwright";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
+import { openTerminal } from "../support/open-terminal.ts";
+
+/** A storage that takes no end of a terminal for a while. */
+class Busy extends MemoryStorage {
+  isBusy = true;
+  refused = 0;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    const isEnd = writes.some(
+      (write) =>
+        write.kind === "put" && write.collection === "terminals" && write.value["closed_at"] !== undefined,
+    );
+    if (!this.isBusy || !isEnd) return super.commit(writes, options);
+    this.refused += 1;
+    throw new OrchestratorError("UNAVAILABLE");
+  }
+}
+
+it("the end of a terminal is written as soon as it can be", async () => {
+  const storage = new Busy();
+  await using scene = await openTerminal({}, { storage });
+  const { session_id } = scene.opened;
+  await scene.terminals.close(systemCaller, { session_id });
+  expect(storage.refused).toBeGreaterThan(0);
+  storage.isBusy = false;
+  await scene.test.clock.advance(1_000);
+  await vi.waitFor(async () =>
+    expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
+      status: "closed",
+      close_reason: "closed",
+      recording: "complete",
+    }),
+  );
+});
