@@ -32,6 +32,10 @@ export class AttributeReports {
   /** What the owner adds, as it was sent last over this connection. */
   #sent = "";
   #timer: Timer | null = null;
+  /** Whether programs of the owner are asked, and whether they are to be asked again then: what they print may be of before. */
+  #isAsking = false;
+  #isOwed = false;
+  #isStopped = false;
 
   constructor(options: AttributeReportsOptions) {
     this.#options = options;
@@ -53,18 +57,24 @@ export class AttributeReports {
 
   /** Tells nothing any more. */
   stop(): void {
+    this.#isStopped = true;
     this.pause();
     this.#custom.stop();
   }
 
-  /** Tells all of it now; where programs of the owner have to be asked, when they have answered, five seconds later at most. */
+  /**
+   * Tells all of it now; where programs of the owner have to be asked, when they have answered, five seconds later at most, and as much later
+   * where they are asked already.
+   */
   report(): void {
-    this.#withCustom((custom) => this.#send(custom));
+    if (this.#isAsking) this.#isOwed = true;
+    else this.#withCustom((custom) => this.#send(custom));
   }
 
   #arm(): void {
     this.#timer = this.#options.clock.setTimer(lookMs, () => {
       this.#arm();
+      if (this.#isAsking) return;
       this.#withCustom((custom) => {
         if (this.#timer !== null && JSON.stringify(custom) !== this.#sent) this.#send(custom);
       });
@@ -76,7 +86,16 @@ export class AttributeReports {
     const entries = this.#custom.list();
     const programs = entries.filter(({ isProgram }) => isProgram);
     if (programs.length === 0) return take(this.#custom.read(entries));
-    void this.#custom.run(programs).then((printed) => take(this.#custom.read(entries, printed)));
+    this.#isAsking = true;
+    void this.#custom.run(programs).then((printed) => {
+      this.#isAsking = false;
+      // Ended with the agent, they had no time to print anything.
+      if (this.#isStopped) return;
+      take(this.#custom.read(entries, printed));
+      const isOwed = this.#isOwed;
+      this.#isOwed = false;
+      if (isOwed) this.report();
+    });
   }
 
   #send(custom: Attributes): void {

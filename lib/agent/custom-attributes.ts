@@ -86,8 +86,9 @@ function flatten(
       if (key.split(".").length <= maxDepth) flatten(key, entry, take);
     } else if (typeof entry === "string") {
       take(key, entry);
-    } else if (typeof entry === "number" || typeof entry === "boolean") {
-      take(key, entry);
+    } else if (typeof entry === "boolean" || Number.isFinite(entry)) {
+      // A number too large for one is infinite, which no message can carry.
+      take(key, entry as number | boolean);
     }
   }
 }

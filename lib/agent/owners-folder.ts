@@ -23,6 +23,9 @@ export interface OwnersEntry {
   isProgram: boolean;
 }
 
+/** What is read as it stands there, what is run, and what they are in. */
+type Kind = "file" | "program" | "folder";
+
 /** What such a folder is read with. */
 export interface OwnersFolderOptions {
   folder: string;
@@ -56,7 +59,7 @@ export class OwnersFolder {
       const path = join(folder, name);
       const isFile = name.endsWith(suffix);
       if (!isFile && !isExecutable(path)) return [];
-      return this.#isSafe(path, "file") ? [{ path, isProgram: !isFile }] : [];
+      return this.#isSafe(path, isFile ? "file" : "program") ? [{ path, isProgram: !isFile }] : [];
     });
   }
 
@@ -108,18 +111,17 @@ export class OwnersFolder {
     this.#abort.abort();
   }
 
-  #isSafe(path: string, kind: "file" | "folder"): boolean {
+  #isSafe(path: string, kind: Kind): boolean {
     const reason = reasonAgainst(path, kind);
     if (reason !== null) this.fault(path, reason);
     return reason === null;
   }
 }
 
-function reasonAgainst(path: string, kind: "file" | "folder"): string | null {
+function reasonAgainst(path: string, kind: Kind): string | null {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (!stat || (kind === "file" ? !stat.isFile() : !stat.isDirectory())) return `It is no ${kind}.`;
-  if (kind === "file" && stat.size > maxBytes && !isExecutable(path))
-    return `It has more than ${maxBytes} bytes.`;
+  if (!stat || (kind === "folder" ? !stat.isDirectory() : !stat.isFile())) return `It is no ${kind}.`;
+  if (kind === "file" && stat.size > maxBytes) return `It has more than ${maxBytes} bytes.`;
   const own = process.getuid?.();
   // Windows has no such owners.
   if (own === undefined) return null;

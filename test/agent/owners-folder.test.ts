@@ -96,6 +96,7 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
   test("is left out where a file is too large", async () => {
     const { custom, put } = begin();
     put("large.prom", `large 1\n#${"x".repeat(70_000)}`);
+    put("executable.prom", `executable 1\n#${"x".repeat(70_000)}`, 0o755);
     expect(await custom.collect(never)).toEqual({});
   });
 });

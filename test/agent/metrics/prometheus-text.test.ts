@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { parsePrometheusText } from "../../../lib/agent/metrics/prometheus-text.ts";
 import { namePattern } from "../../../lib/metrics/sample-rules.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const valuesOf = (text: string) => parsePrometheusText(text, 200).values;
 
@@ -62,4 +63,16 @@ test("a line that is made to be read slowly is not", () => {
   const begun = performance.now();
   valuesOf(`x{${'a="\\\\",'.repeat(9_000)} 1\n${"a ".repeat(30_000)}\nx{${" ".repeat(60_000)}`);
   expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+test.each<[what: string, line: string]>([
+  ["spaces", `x${" ".repeat(65_000)}{`],
+  ["spaces between labels and value", `x{a="b"}${" ".repeat(65_000)}{`],
+  ["spaces of other languages", `x${"\u2003\t".repeat(32_000)}{`],
+  ["labels without an end", `x{${'a="b",'.repeat(10_000)}`],
+  ["quotes", `x{${'"'.repeat(65_001)}`],
+  ["escapes", `x{a="${"\\".repeat(65_000)}`],
+  ["digits", `x ${"1".repeat(65_000)}#`],
+])("a line of 64 KiB of %s holds nobody up", (_what, line) => {
+  expect(cpuMsOf(() => expect(parsePrometheusText(line, 200).faults).toBe(1))).toBeLessThan(200);
 });
