@@ -14,7 +14,7 @@ import { hourMs } from "../internal/durations.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { SampleRow } from "../storage/storage.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
-import { newNames, noSamples, takeSamples, type SampleState } from "./sample-rules.ts";
+import { noSamples, takeSamples, type SampleState } from "./sample-rules.ts";
 
 /** Messages with samples of one agent a minute that are read. */
 const messagesPerMinute = 120;
@@ -37,8 +37,11 @@ export class MetricIntake {
   readonly #complaints: RateLimiter;
   /** The agents that sent samples over the connection they have. */
   readonly #agents = new Map<string, AgentState>();
-  /** What agents that left have brought of many names within the hour. */
-  readonly #spent = new Map<string, Pick<SampleState, "newNamesLeft" | "sinceMs">>();
+  /** The names of agents that left within the hour, the first to leave first: to come again makes none of them new, and no count begin anew. */
+  readonly #left = new Map<
+    string,
+    Pick<SampleState, "names" | "newNamesLeft" | "sinceMs"> & { leftMs: number }
+  >();
   /** The newest sample that was seen of an agent of which some were not taken, or not read. */
   readonly #missing = new Map<string, number>();
   /** Up to which time samples of an agent wait to be durable. */
@@ -75,6 +78,7 @@ export class MetricIntake {
       return await this.#take(nodeId, message.samples);
     } catch (error) {
       logger.error("Metrics of an agent could not be taken in.", { node_id: nodeId, error });
+      this.#keepNames(nodeId);
       this.#agents.delete(nodeId);
       this.#missing.set(nodeId, timesOf(message).last);
       return [];
@@ -97,7 +101,7 @@ export class MetricIntake {
 
   /** The connection of an agent is gone: with the next one it may have been elsewhere meanwhile. */
   forget(nodeId: string): void {
-    this.#keepSpent(nodeId);
+    this.#keepNames(nodeId);
     this.#agents.delete(nodeId);
     this.#missing.delete(nodeId);
     this.#waiting.delete(nodeId);
@@ -143,19 +147,23 @@ export class MetricIntake {
       -Infinity,
       ...Object.values(stored ?? {}).map((points) => points.at(-1)?.at ?? 0),
     );
-    const begun = noSamples(lastAt, clock.monotonic());
-    const state = { ...begun, ...this.#spent.get(nodeId), acknowledgedMs: -Infinity };
+    const { names, newNamesLeft, sinceMs } = this.#left.get(nodeId) ?? noSamples(lastAt, clock.monotonic());
+    const state = { lastAt, names, newNamesLeft, sinceMs, acknowledgedMs: -Infinity };
     this.#agents.set(nodeId, state);
     return state;
   }
 
-  /** An agent that comes again may not begin to count anew. */
-  #keepSpent(nodeId: string): void {
-    const now = this.#context.clock.monotonic();
-    for (const [other, { sinceMs }] of this.#spent) if (now - sinceMs >= hourMs) this.#spent.delete(other);
+  #keepNames(nodeId: string): void {
+    const leftMs = this.#context.clock.monotonic();
+    for (const [other, left] of this.#left) {
+      if (leftMs - left.leftMs < hourMs) break;
+      this.#left.delete(other);
+    }
     const state = this.#agents.get(nodeId);
-    if (!state || state.newNamesLeft > newNames / 2) return;
-    this.#spent.set(nodeId, { newNamesLeft: state.newNamesLeft, sinceMs: state.sinceMs });
+    if (!state) return;
+    const { names, newNamesLeft, sinceMs } = state;
+    this.#left.delete(nodeId);
+    this.#left.set(nodeId, { names, newNamesLeft, sinceMs, leftMs });
   }
 
   #await(nodeId: string, through: number): void {

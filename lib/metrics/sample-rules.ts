@@ -19,7 +19,7 @@ export const aheadMs = 300_000;
 /** How old a sample may be when it comes: as long as agents keep them. */
 export const ageMs = 24 * hourMs;
 /** Names an hour that are new. */
-export const newNames = 1_000;
+const newNames = 1_000;
 
 /** `family.metric{label=value}`, each part but the first optional. */
 export const namePattern = /^[a-z]\w*(\.\w+)*(\{[^{}\p{C}\p{Zl}\p{Zp}]{1,190}\})?$/u;

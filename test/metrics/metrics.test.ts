@@ -7,6 +7,7 @@ import { settleAll } from "../support/deferred.ts";
 import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { approved } from "../support/leaving-agents.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
 async function begin(test: TestOrchestrator): Promise<TestAgent & { machine: RecordedMachine }> {
   const machine = new RecordedMachine();
@@ -130,6 +131,38 @@ test("with an agent its metrics go, and its key comes back with none", async () 
   await vi.waitFor(async () =>
     expect(await test.storage.series?.query(node_id, { from: 0, to: Infinity })).toEqual({}),
   );
+});
+
+test("an agent brings 1,000 new names an hour, also where it comes again and again; what it brought before is not new", async () => {
+  await using test = await createTestOrchestrator();
+  const first = await connectScriptedAgent(test);
+  const { keys, nodeId: node_id } = first;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await first.link.stop();
+  const known = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`known.n_${n}`, n]));
+  /** Comes, brings what is known and two samples with names that were never there, and leaves. */
+  const visit = async (turn: number): Promise<void> => {
+    await vi.waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
+    await using agent = await connectScriptedAgent(test, keys);
+    const sample = (offset: number, values: Record<string, number>) => ({
+      at: new Date(test.clock.now() - 30_000 + offset * 15_000).toISOString(),
+      values: { ...known, ...values },
+    });
+    const fresh = (half: number) =>
+      Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`fresh.turn_${turn}_${half}_${n}`, n]));
+    agent.link.send({
+      type: "metrics",
+      samples: [sample(0, fresh(0)), sample(1, fresh(1)), sample(2, {})],
+      gap: false,
+    });
+    await vi.waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(sample(2, {}).at));
+    await test.clock.advance(60_000);
+  };
+  for (let turn = 0; turn < 12; turn++) await visit(turn);
+  const stored = await test.storage.series!.query(node_id, { from: 0, to: Infinity });
+  const names = Object.keys(stored);
+  expect(names).toHaveLength(1_000);
+  expect(stored["known.n_7"]).toHaveLength(36);
 });
 
 test("a range that ends before it begins is refused", async () => {
