@@ -176,6 +176,7 @@ describe("a restored server", () => {
     const { waiting, letGo } = await runAndWait(scene);
     const backup = scene.backup();
     scene.work = deferred().promise;
+    scene.canBeEnded = true;
     scene.host.files.removeFile("/etc/motd");
     letGo();
     await scene.pass(1_000);

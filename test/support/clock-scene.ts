@@ -43,12 +43,14 @@ export class ClockScene implements AsyncDisposable {
   runs = 0;
   /** What the script waits for. */
   work: Promise<unknown> = Promise.resolve();
+  /** Whether the script ends when it is told to. */
+  canBeEnded = false;
   readonly host: MemoryHost = new MemoryHost({
     programs: {
       work: async (_, signal) => {
         this.runs += 1;
-        await Promise.race([this.work, once(signal, "abort")]);
-        signal.throwIfAborted();
+        await (this.canBeEnded ? Promise.race([this.work, once(signal, "abort")]) : this.work);
+        if (this.canBeEnded) signal.throwIfAborted();
         return { exitCode: 0 };
       },
     },
