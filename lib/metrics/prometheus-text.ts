@@ -98,9 +98,10 @@ function toLabels(text: string): string {
   const names = new Set(["node_id", "name"]);
   const labels = text.split(",").map((part) => {
     const [, name = "", value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(part) ?? [];
-    // What has no form of a label stays readable under a name of ours; what would hide whose it is gets another one.
+    // What has no form of a label stays readable under a name of ours; what would hide whose it is gets another one. Names with two underscores
+    // first are Prometheus's own: with a second `__name__` it would take nothing of all agents.
     let key = value === undefined ? "label" : name;
-    while (names.has(key)) key = `_${key}`;
+    while (names.has(key) || key.startsWith("__")) key = key.startsWith("_") ? `label${key}` : `_${key}`;
     names.add(key);
     return `,${key}=${quoted(value ?? part)}`;
   });

@@ -82,6 +82,8 @@ test.each<[what: string, series: string, labels: string]>([
   ["quotes and backslashes", 'a.b{c="d\\e"}', ',c="\\"d\\\\e\\""'],
   ["line ends", "a{c=d\ne}", ',c="d\\ne"'],
   ["names of ours", "a{name=x,node_id=y}", ',_name="x",_node_id="y"'],
+  ["names of Prometheus's own", "a{__name__=x,__address__=y}", ',label__address__="y",label__name__="x"'],
+  ["names of ours twice", "a{name=x,name=y,name=z}", ',_label_name="z",_name="x",label_name="y"'],
   ["no labels", "a{what is this,c=d=e}", ',c="d=e",label="what is this"'],
 ])("labels with %s stay labels", (_what, series, labels) => {
   expect(textOf({ [series]: 1 })).toContain(`{node_id="n0",name="w"${labels}} 1 2\n`);
