@@ -116,6 +116,33 @@ describe("a socket over WebSocket", () => {
     await listener.close();
   });
 
+  test("a peer that gives every sign of life that it is asked for is not cut off", async () => {
+    const { agent, orchestrator, close } = await pair();
+    const atOrchestrator = hear(orchestrator);
+    hear(agent);
+    for (let count = 0; count < 1_100; count += 1)
+      await Promise.race([orchestrator.probe(), atOrchestrator.next("closed")]);
+    agent.send("still here");
+    expect((await atOrchestrator.next("frame")).frame).toBe("still here");
+    expect(atOrchestrator.of("closed")).toEqual([]);
+    await close();
+  });
+
+  test("a peer that answers each sign of life a hundred times is cut off", async () => {
+    const taker = new Taker();
+    const listener = await listenForAgents(taker);
+    const peer = new WebSocket(listener.url);
+    await once(peer, "open");
+    const { socket } = await taker.taken.next("socket");
+    const heard = hear(socket);
+    peer.on("ping", () => {
+      for (let count = 0; count < 100; count += 1) peer.pong();
+    });
+    for (let count = 0; count < 20; count += 1) void socket.probe();
+    expect((await heard.next("closed")).code).toBe(1006);
+    await listener.close();
+  });
+
   test.each(["agent", "orchestrator"] as const)("the %s may ask for a sign of life", async (side) => {
     const sockets = await pair();
     const [agent, orchestrator] = [hear(sockets.agent), hear(sockets.orchestrator)];
