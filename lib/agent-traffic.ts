@@ -1,11 +1,9 @@
 /** What the transport hears, brought to the feature that it concerns. */
+import { AgentRefusals } from "./agents/agent-refusals.ts";
 import { AgentReports } from "./agents/agent-reports.ts";
 import type { AgentService } from "./agents/agent-service.ts";
-import { systemCaller } from "./callers/caller.ts";
 import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
-import { sourceOfAddress } from "./internal/network.ts";
-import { RateLimiter } from "./internal/rate-limiter.ts";
 import type { MetricService } from "./metrics/metric-service.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { TerminalService } from "./terminals/terminal-service.ts";
@@ -13,11 +11,6 @@ import type { ThresholdService } from "./thresholds/threshold-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
 import type { AgentMessage } from "./wire/messages.ts";
-
-/** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
-const auditedRefusalsPerMinute = 10;
-/** The same of all addresses together. */
-const allAuditedRefusalsPerMinute = 60;
 
 /** What hears the transport. */
 export interface AgentTraffic extends TransportHandlers {
@@ -36,8 +29,7 @@ interface HearingFeatures {
 
 export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
   const { agents, metrics, terminals, thresholds } = features;
-  const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
-  const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
+  const refusals = new AgentRefusals(context, agents.registry);
   const reports = new AgentReports(context);
   const leaving = new Set<Promise<void>>();
   watchFollowers(context, agents);
@@ -61,19 +53,7 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
       await Promise.all(leaving);
       await agents.enrolment.settle();
     },
-    refused({ node_id, ...metadata }) {
-      context.logger.warn("An agent was refused.", { node_id, ...metadata });
-      if (!refusals.tryTake(sourceOfAddress(metadata.remote_address ?? "")) || !allRefusals.tryTake(""))
-        return;
-      void context.tell("agent.refused", () =>
-        context.commit(systemCaller, [], {
-          type: "agent.refused",
-          ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
-          summary: `A connection of an agent was refused: ${metadata.code}`,
-          metadata,
-        }),
-      );
-    },
+    refused: (refusal) => refusals.refused(refusal),
   };
 }
 
