@@ -8,12 +8,11 @@
  * A program is born in its group: this process enters it, starts the program and goes back, all in one turn. Written there
  * afterwards, a program would have had time to start others outside.
  */
-import type { ChildProcess } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ownCgroup } from "./own-cgroup.ts";
 import { bootOf, type ProcessEntry, processAt, withDescendants } from "./process-table.ts";
-import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
+import type { HeldProgram, ProgramScope, ProgramScopes, StartedProcess } from "./program-scope.ts";
 
 const leftName = "left";
 
@@ -73,8 +72,10 @@ class CgroupScope implements ProgramScope {
     this.group = group;
   }
 
-  start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess {
-    let child: ChildProcess | undefined;
+  start<Child extends StartedProcess>(
+    spawn: (environment: Readonly<Record<string, string>>) => Child,
+  ): Child {
+    let child: Child | undefined;
     this.enter();
     try {
       child = spawn({});

@@ -44,6 +44,13 @@ export interface ProgramHold {
   release(): void;
 }
 
+/** Groups for programs of a host with this state folder, whose next life ends what it finds in them; null where this process may make none. */
+export function programGroups(stateFolder: string): ProgramScopes | null {
+  const notes = notesOf(stateFolder);
+  makeFolder(notes);
+  return CgroupScopes.open(nameOf(notes));
+}
+
 /** The programs of one host. */
 export class HeldPrograms {
   readonly #notes: string;
@@ -55,7 +62,7 @@ export class HeldPrograms {
    * @param kind - Default: cgroups of version 2 where this process may make them, else marks.
    */
   constructor(stateFolder: string, kind?: ScopeKind) {
-    this.#notes = join(stateFolder, "running");
+    this.#notes = notesOf(stateFolder);
     this.#kind = kind;
   }
 
@@ -200,6 +207,10 @@ function makeFolder(path: string): void {
   } catch {
     // As for a note that can't be written.
   }
+}
+
+function notesOf(stateFolder: string): string {
+  return join(stateFolder, "running");
 }
 
 /** The same for every path to the folder. */

@@ -5,7 +5,6 @@
  * What no program can hide behind for long: a mark that was thrown away needs a new session and a dead parent as well, and a
  * host that adopts nothing, or was killed.
  */
-import type { ChildProcess } from "node:child_process";
 import type { Subreaper } from "./local-subreaper.ts";
 import {
   bootOf,
@@ -15,7 +14,7 @@ import {
   type ProcessEntry,
   withDescendants,
 } from "./process-table.ts";
-import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
+import type { HeldProgram, ProgramScope, ProgramScopes, StartedProcess } from "./program-scope.ts";
 
 /** The variable that holds the mark. */
 export const markVariable = "FLEETWRIGHT_PROGRAM";
@@ -90,7 +89,9 @@ class MarkedScope implements ProgramScope {
     this.#scopes = scopes;
   }
 
-  start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess {
+  start<Child extends StartedProcess>(
+    spawn: (environment: Readonly<Record<string, string>>) => Child,
+  ): Child {
     const child = spawn({ [markVariable]: this.#held.id });
     this.#isOwn = true;
     return child;

@@ -5,7 +5,6 @@
  * - `cgroup` (cgroup-scope.ts): the program is born in a cgroup of its own, which nothing in it leaves by itself.
  * - `subreaper` (marked-scope.ts): a mark in its environment, its session and its descendants, whose orphans come to us.
  */
-import type { ChildProcess } from "node:child_process";
 import type { ProcessEntry } from "./process-table.ts";
 
 /** What a program that is held is known by to a later life of its host. */
@@ -22,12 +21,17 @@ export interface HeldProgram {
   group: string | null;
 }
 
+/** What is known of a process that was started; without a number it could not be. */
+export interface StartedProcess {
+  readonly pid?: number | undefined;
+}
+
 /** The processes of one program. */
 export interface ProgramScope {
   /** Its cgroup; null where it has none. */
   readonly group: string | null;
   /** Starts the program inside; `environment` is to be added to its own. */
-  start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess;
+  start<Child extends StartedProcess>(spawn: (environment: Readonly<Record<string, string>>) => Child): Child;
   /** Every process of it that lives; `all` are those of the machine. */
   members(all: readonly ProcessEntry[]): ProcessEntry[];
   /** Ends all of them at once, as far as the machine can. */

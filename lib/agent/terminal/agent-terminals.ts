@@ -12,6 +12,7 @@
  */
 import { systemClock, type Timer } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
+import { programGroups } from "../../host/local-programs.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../wire/messages.ts";
 import type { AgentOptions } from "../agent-options.ts";
@@ -231,10 +232,11 @@ class AgentTerminal {
 
 /** The terminals of an agent. What an earlier process of it left running is ended. */
 export function terminalsBy(
-  { terminals }: Pick<AgentOptions, "terminals">,
+  { terminals, stateDir }: Pick<AgentOptions, "terminals" | "stateDir">,
   parts: Omit<AgentTerminalsOptions, "setup" | "load">,
 ): AgentTerminals {
   const left = endLeftTerminals(parts.nodeId);
   if (left > 0) parts.logger.warn("What terminals had left running was ended.", { processes: left });
-  return new AgentTerminals({ ...parts, setup: terminals ?? {}, load: loadNodePty });
+  const load = (): OpenPty => loadNodePty(programGroups(stateDir));
+  return new AgentTerminals({ ...parts, setup: terminals ?? {}, load });
 }

@@ -8,12 +8,15 @@
  * draining: the rest is read here, to the last byte, as fast as it is asked for
  * ended:    both sides are closed
  */
+import { randomUUID } from "node:crypto";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
 import { ReadStream } from "node:tty";
+import { systemClock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import { terminalVariable } from "../../host/marked-scope.ts";
-import { processAt } from "../../host/process-table.ts";
+import { bootOf, processAt } from "../../host/process-table.ts";
+import type { ProgramScope, ProgramScopes } from "../../host/program-scope.ts";
 import { PtyInput } from "./pty-input.ts";
 import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
 import { endTerminal } from "./terminal-processes.ts";
@@ -39,19 +42,25 @@ interface NativePty {
 /** More than a terminal keeps. */
 const pieceBytes = 65_536;
 
+/** How long what is ended may take to be gone. */
+const goneMs = 1_000;
+
 /**
  * Loads what makes pseudoterminals.
  *
+ * @param groups - Where the processes of each are kept together; null where they can't be: then they are known by their mark, their session
+ *   and their parents alone.
  * @throws {OrchestratorError} `TERMINALS_UNAVAILABLE` where the package is not installed, or not made for this machine.
  */
-export function loadNodePty(): OpenPty {
+export function loadNodePty(groups: ProgramScopes | null): OpenPty {
   const name = `@lydell/node-pty-${process.platform}-${process.arch}`;
   try {
     const require = createRequire(import.meta.url);
     const near = createRequire(require.resolve("@lydell/node-pty"));
     const native = near(`${name}/pty.node`) as NativePty;
     const helper = process.platform === "darwin" ? near.resolve(`${name}/spawn-helper`) : "";
-    return (program, handlers) => new SystemPty(native, helper, { program, handlers });
+    return (program, handlers) =>
+      new SystemPty(native, helper, { program, handlers, group: groupIn(groups) });
   } catch (error) {
     throw new OrchestratorError("TERMINALS_UNAVAILABLE", {
       message: "The package @lydell/node-pty is not installed on the agent's machine, or not made for it.",
@@ -65,6 +74,7 @@ class SystemPty implements Pty {
   readonly #native: NativePty;
   readonly #handlers: PtyHandlers;
   readonly #killAll: () => void;
+  readonly #group: ProgramScope | null;
   readonly #fd: number;
   /** The program's side, held open. */
   readonly #held: number;
@@ -77,7 +87,7 @@ class SystemPty implements Pty {
   constructor(
     native: NativePty,
     helper: string,
-    { program, handlers }: { program: PtyProgram; handlers: PtyHandlers },
+    { program, handlers, group }: { program: PtyProgram; handlers: PtyHandlers; group: ProgramScope | null },
   ) {
     this.#native = native;
     this.#handlers = handlers;
@@ -85,10 +95,13 @@ class SystemPty implements Pty {
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     variables.push(`${terminalVariable}=${mark}`);
     const ended = (exitCode: number, signal: number): void => this.#end(signal > 0 ? 128 + signal : exitCode);
-    const made = native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
+    const fork = (): ReturnType<NativePty["fork"]> =>
+      native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
+    const made = group === null ? fork() : group.start(fork);
     this.pid = made.pid;
     const first = processAt(made.pid) ?? { pid: made.pid, begun: -1 };
-    this.#killAll = () => endTerminal(mark, first);
+    this.#killAll = () => endTerminal(mark, { first, group });
+    this.#group = group;
     this.#fd = made.fd;
     try {
       this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);
@@ -96,6 +109,7 @@ class SystemPty implements Pty {
       // The program runs already, and nobody would ever hear of it.
       this.#state = "ended";
       this.#killAll();
+      this.#leaveGroup();
       closeSync(made.fd);
       throw error;
     }
@@ -171,6 +185,18 @@ class SystemPty implements Pty {
     this.#state = "ended";
     this.#stream.destroy();
     closeSync(this.#held);
+    this.#leaveGroup();
     this.#handlers.ended(this.#exitCode);
   }
+
+  /** A group goes when the last of what was ended in it is gone. */
+  #leaveGroup(): void {
+    const group = this.#group;
+    if (group !== null) systemClock.setTimer(goneMs, () => group.remove());
+  }
+}
+
+function groupIn(groups: ProgramScopes | null): ProgramScope | null {
+  const held = { id: randomUUID(), program: "a terminal", boot: bootOf(), first: null, group: null };
+  return groups?.create(held) ?? null;
 }

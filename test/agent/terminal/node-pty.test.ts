@@ -4,8 +4,11 @@ import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
+import { CgroupScopes } from "../../../lib/host/cgroup-scope.ts";
 
-const openPty = loadNodePty();
+const openPty = loadNodePty(null);
+const groups = CgroupScopes.open("terminals-of-a-test");
+if (groups === null) console.warn("Skipped: terminals in cgroups: this process may make none.");
 const runs = Number(process.env["FLEETWRIGHT_PTY_RUNS"] ?? 100);
 
 interface Run {
@@ -15,11 +18,11 @@ interface Run {
   exitCode: Promise<number>;
 }
 
-function run(script: string, mark = "node/session"): Run {
+function run(script: string, mark = "node/session", open = openPty): Run {
   const pieces: Uint8Array[] = [];
   let end: (exitCode: number) => void = () => {};
   const exitCode = new Promise<number>((resolve) => (end = resolve));
-  const pty = openPty(
+  const pty = open(
     {
       file: "/bin/sh",
       args: ["-c", script],
@@ -114,6 +117,17 @@ describe("a pseudoterminal", () => {
     one.pty.kill();
     await one.exitCode;
     await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+  });
+
+  it.runIf(groups !== null)("ends what threw its mark away as well, where there are groups", async () => {
+    const script = "(setsid env -i sh -c 'echo pid=$$.; exec sleep 1000' &) ; sleep 1000";
+    const one = run(script, "node/unmarked", loadNodePty(groups));
+    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 5_000);
+    const pid = Number(/pid=(\d+)\./.exec(one.text())?.[1]);
+    one.pty.kill();
+    await one.exitCode;
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+    await vi.waitFor(() => expect(groups?.found()).toEqual([]), 5_000);
   });
 
   it("tells the program its size", async () => {
