@@ -44,81 +44,86 @@ export interface OrchestratorOptions {
   cluster?: Cluster;
   /** Name of the service in the text that operators sign, one line of 1 to 200 characters. Default "fleetwright". */
   serviceName?: string;
-  /** Ed25519 public keys, hex or base64, to be made Admin at every start where they are not known. Default none. */
+  /** Ed25519 public keys, hex or base64, that become Admin at every start if they are not known yet. Default none. */
   adminPublicKeys?: readonly (string | AdminKey)[];
   /** Seconds without a call after which a session ends, 60 to 86,400. Not more than `sessionMaxSeconds`. Default 3,600. */
   sessionIdleSeconds?: number;
   /** Seconds after which a session ends in any case, 60 to 604,800. Default 43,200. */
   sessionMaxSeconds?: number;
-  /** Seconds in which a sign-in challenge must be answered, 5 to 600. Default 60. */
+  /** Seconds within which a sign-in challenge must be answered, 5 to 600. Default 60. */
   challengeSeconds?: number;
   /**
-   * Calls a minute to sign in from one address (of IPv6: one /64) before `RATE_LIMITED`, 1 to 100,000. So many for each key of an
-   * operator, and so many for all other keys together. A sign-in takes two. Default 30.
+   * Calls a minute to sign in from one address (IPv6: one /64) before `RATE_LIMITED`, 1 to 100,000. The limit holds for each operator's key,
+   * and for all other keys together. A sign-in takes two calls. Default 30.
    */
   signInsPerMinute?: number;
   /**
-   * Calls a minute of one session before `RATE_LIMITED`, 1 to 1,000,000; null: no limit. A burst of as many is let through.
-   * Default no limit.
+   * Calls a minute in one session before `RATE_LIMITED`, 1 to 1,000,000; null: no limit. A burst of as many is allowed. Default no limit.
    */
   callsPerMinute?: number | null;
   /**
-   * Agents that may wait to be approved, 1 to 100,000. Past it one gives way to a newcomer, or that is refused (`RATE_LIMITED`).
-   * Default 1,000.
+   * Agents that can wait for approval, 1 to 100,000. Beyond that one gives way to a newcomer, or the newcomer is refused
+   * (`RATE_LIMITED`). Default 1,000.
    */
   pendingAgents?: number;
-  /** Days after which an agent that waits to be approved and was not connected is forgotten, 1 to 99,999. Default 7. */
+  /** Days without a connection after which an agent waiting for approval is forgotten, 1 to 99,999. Default 7. */
   pendingAgentRetentionDays?: number;
-  /** Seconds without a connection after which an agent is told offline, 10 to 604,800. Those that went within 16 seconds are told together, when the last of them is due. Default 60. */
+  /**
+   * Seconds without a connection after which an agent is reported offline, 10 to 604,800. Agents that disconnected within 16 seconds are
+   * reported together, when the last of them is due. Default 60.
+   */
   agentOfflineSeconds?: number;
-  /** Address for agents that announcements and `/install.sh` name, e.g. `wss://fleet.example/agent/v1`, a ws or wss address; null: the server's own in each network. Default the server's own in each network. */
+  /**
+   * Address for agents, used by announcements and `/install.sh`, e.g. `wss://fleet.example/agent/v1`, a ws or wss address; null: the
+   * server's own in each network. Default the server's own in each network.
+   */
   agentUrl?: string | null;
-  /** UDP port that announcements are sent to, 1 to 65,535. The one that agents listen on. Default 4,747. */
+  /** UDP port to which announcements are sent, 1 to 65,535. The one that agents listen on. Default 4,747. */
   discoveryPort?: number;
-  /** Seconds an operation may run where the caller names none, 1 to 86,400. Default 300. */
+  /** Seconds an operation may run if the caller gives none, 1 to 86,400. Default 300. */
   operationTimeoutSeconds?: number;
-  /** Seconds past an operation's time in which its result is still awaited before it is `unknown`, 0 to 86,400. Default 30. */
+  /** Seconds to wait for a result after an operation's time is up, before it becomes `unknown`, 0 to 86,400. Default 30. */
   operationGraceSeconds?: number;
   /** Days for which operations, their results and drift records are kept after they ended, 1 to 99,999. Default 90. */
   operationRetentionDays?: number;
   /**
-   * Operations that are kept, 1,000 to 10,000,000. Of more, the oldest that ended go, whatever their age. Each takes 3 KiB of memory.
-   * Default 100,000.
+   * Operations to keep, 1,000 to 10,000,000. Beyond that, the oldest ended ones are removed, whatever their age. Each takes 3 KiB of
+   * memory. Default 100,000.
    */
   operationRetentionCount?: number;
-  /** Hours for which events are kept for streams that go on after a break, 1 to 8,760. The audit log keeps its own. Default 24. */
+  /** Hours for which events are kept for streams that reconnect, 1 to 8,760. The audit log has its own retention. Default 24. */
   eventRetentionHours?: number;
-  /** Terminals that may be open, 1 to 10,000. Default 100. */
+  /** Terminals that may be open at once, 1 to 10,000. Default 100. */
   terminalSessions?: number;
-  /** Seconds after which a terminal is closed in which nobody types, 10 to 86,400. Default 1,800. */
+  /** Seconds without typing after which a terminal is closed, 10 to 86,400. Default 1,800. */
   terminalIdleSeconds?: number;
   /** Seconds after which a terminal is closed in any case, 60 to 604,800. Default 43,200. */
   terminalMaxSeconds?: number;
   /** Days for which terminals and their recordings are kept after they ended, 1 to 99,999. Default 90. */
   terminalRetentionDays?: number;
   /**
-   * Events that are kept for streams that go on after a break, 1,000 to 10,000,000. Of more, the oldest go, whatever their age. Each
-   * takes half a KiB of disk. Default 100,000.
+   * Events to keep for streams that reconnect, 1,000 to 10,000,000. Beyond that, the oldest are removed, whatever their age. Each takes
+   * half a KiB of disk. Default 100,000.
    */
   eventRetentionCount?: number;
   /**
-   * Days for which audit events are kept whoever prunes them, 0 to 3,650. A prune of younger ones and a retention of less are refused,
-   * from an Admin, too. Default 0.
+   * Days for which audit events can't be removed by anybody, 0 to 3,650. Pruning younger ones and setting a shorter retention are
+   * refused, even for an Admin. Default 0.
    */
   auditMinimumAgeDays?: number;
   /** Seconds from one sample of an agent's metrics to the next, 1 to 3,600. Default 15. */
   metricsIntervalSeconds?: number;
-  /** Days before a secret expires that it is told of, 0 to 365. Default 14. */
+  /** Days before a secret expires at which this is reported, 0 to 365. Default 14. */
   secretExpiryWarningDays?: number;
-  /** Days for which notifications are kept, 1 to 99,999. Of more than 10,000, the oldest go, whatever their age. Default 90. */
+  /** Days for which notifications are kept, 1 to 99,999. Beyond 10,000, the oldest are removed, whatever their age. Default 90. */
   notificationRetentionDays?: number;
-  /** Networks that messages of channels may go to although they are not public, e.g. `10.20.0.0/16`. Default none. */
+  /** Networks that channels may send messages to although they aren't public, e.g. `10.20.0.0/16`. Default none. */
   channelNetworks?: readonly string[];
-  /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
+  /** Operations of one rollout that may be open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
-  /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */
+  /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: no automatic checks. Default 3,600. */
   driftIntervalSeconds?: number;
-  /** Drift checks that go on at once, of those that are made by themselves, 1 to 1,000. Default 8. */
+  /** Automatic drift checks that may run at once, 1 to 1,000. Default 8. */
   driftConcurrency?: number;
   /**
    * The key that secrets are encrypted with, 32 bytes, or where it comes from: `SecretsKeySource`. Without one secrets answer

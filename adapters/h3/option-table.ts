@@ -31,7 +31,7 @@ export const reachOptions = {
   },
   allowedHosts: {
     text: "Host names of the service, without a port",
-    note: "Requests for others are refused (against DNS rebinding), but for IP addresses and `localhost`; so are sign-ins.",
+    note: "Requests and sign-ins for others are refused (against DNS rebinding), except IP addresses and `localhost`.",
     rule: listOf({ isOne: isHostName, is: "a host name without a port, or an IP address" }),
     defaultText: "any",
   },
@@ -40,8 +40,8 @@ export const reachOptions = {
 /** Whether proxies speak first. */
 export const proxyOptions = {
   proxyProtocol: {
-    text: "Connections of `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2",
-    note: "It says where they come from; one without it is ended. For proxies that pass bytes on.",
+    text: "Connections from `trustedProxies` begin with a PROXY protocol header, version 1 or 2",
+    note: "It says where they come from; a connection without it is closed. For proxies that pass bytes through.",
     rule: trueOrFalse,
     default: false,
   },
@@ -66,8 +66,8 @@ export function serverFaultsTogether(given: {
 /** How a server stops. */
 export const stopOptions = {
   drainSeconds: {
-    text: "Seconds over which agents are let go when the server stops, one after the other",
-    note: "Meanwhile it is not ready (`/readyz`) and serves. For fleets with another server behind the same address; 30 is good there.",
+    text: "Seconds over which agents are disconnected when the server stops, one after the other",
+    note: "Meanwhile it is not ready (`/readyz`), but still serves. For fleets with another server behind the same address; 30 is a good value there.",
     rule: wholeNumber({ from: 0, to: 3_600 }),
     default: 0,
   },
@@ -76,7 +76,7 @@ export const stopOptions = {
 /** What is brought onto machines. */
 export const installOptions = {
   agentDir: {
-    text: "Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines",
+    text: "Folder of the agent made by `npm run build:agent`, which `/install.sh` installs on machines",
     rule: plainText({ pattern: /./ }),
     defaultText: "`dist/agent` of the package",
   },
@@ -85,13 +85,13 @@ export const installOptions = {
 /** Where the figures of the server itself are read. */
 export const ownMetricsOptions = {
   metricsPort: {
-    text: "Port at 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, to whoever asks there",
+    text: "Port on 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, without sign-in",
     note: "A busy one is an error.",
     rule: wholeNumber({ from: 0, to: 65_535, zero: "none" }),
     default: 0,
   },
   metricsToken: {
-    text: "Token with which `GET /metrics` is answered beside all else, as `Authorization: Bearer TOKEN`",
+    text: "Token for `GET /metrics` on the server's main port, as `Authorization: Bearer TOKEN`",
     rule: plainText({ pattern: /^[\x21-\x7e]{16,200}$/, range: "16 to 200 printable characters" }),
     defaultText: "none: there is no such path",
   },
@@ -100,8 +100,8 @@ export const ownMetricsOptions = {
 /** What the options of a listener may be. */
 export const listenAppOptions = {
   host: {
-    text: "Address or name to listen at",
-    note: "Any but a loopback one needs TLS.",
+    text: "Address or name to listen on",
+    note: "Any except a loopback one needs TLS.",
     rule: plainText(),
     default: "127.0.0.1",
     defaultText: "`127.0.0.1`",
@@ -119,8 +119,8 @@ export const listenAppOptions = {
     }),
   },
   allowInsecure: {
-    text: "Listens without TLS where others can listen, too",
-    note: "For use behind a proxy that ends TLS.",
+    text: "Listens without TLS even on addresses others can reach",
+    note: "For use behind a proxy that terminates TLS.",
     rule: trueOrFalse,
     default: false,
   },

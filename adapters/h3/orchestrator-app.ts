@@ -21,7 +21,7 @@ export interface OrchestratorAppOptions extends Partial<
   orchestrator: Orchestrator;
   /** The orchestrator's transport: agents connect at `<mountPath>/agent/v1`. Default no agent connects here. */
   transport?: SocketTransport;
-  /** Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines. Default none. */
+  /** Folder of the agent made by `npm run build:agent`, which `/install.sh` installs on machines. Default none. */
   agentDir?: string;
   /** Address for agents that `/install.sh` names, a ws or wss address; null: the server's own in each network. Default the host that was asked. */
   agentUrl?: string | null;

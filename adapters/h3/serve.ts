@@ -25,11 +25,11 @@ export interface Certificate {
 export interface ListenAppOptions {
   /** Port, 0 to 65,535; 0 takes a free one. A busy one is an error, never another port. */
   port: number;
-  /** Address or name to listen at. Any but a loopback one needs `tls`. Default `127.0.0.1`. */
+  /** Address or name to listen on. Any but a loopback one needs `tls`. Default `127.0.0.1`. */
   host?: string;
   /** Certificate and private key, as PEM text. {@link ListeningApp.renewCertificate} takes the next one. */
   tls?: Certificate;
-  /** Listens without TLS where others can listen, too: for use behind a proxy that ends TLS. Default false. */
+  /** Listens without TLS even on addresses others can reach: for use behind a proxy that terminates TLS. Default false. */
   allowInsecure?: boolean;
   /**
    * Addresses or networks of proxies whose connections begin with a header of the PROXY protocol, version 1 or 2: each belongs to the

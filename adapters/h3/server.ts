@@ -26,35 +26,38 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   /** Addresses or networks of proxies whose `X-Forwarded-For` is believed. Default none. */
   trustedProxies?: readonly string[];
   /**
-   * Whether connections of `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2, which says where they come from; one
-   * without it is ended. For proxies that pass bytes on. Default false.
+   * Whether connections from `trustedProxies` begin with a PROXY protocol header, version 1 or 2, which says where they come from; a
+   * connection without it is closed. For proxies that pass bytes through. Default false.
    */
   proxyProtocol?: boolean;
   /** Host names that the service has, without a port; see {@link createApp}. Default any. */
   allowedHosts?: readonly string[];
   /**
-   * Handshakes of agents at one time, 1 to 1,000,000; whoever comes beside is turned away and told when to come again. Each may hold a
-   * frame of 1 MiB. Default 256.
+   * Agent handshakes at one time, 1 to 1,000,000; further agents are turned away and told when to try again. Each may hold a frame
+   * of 1 MiB. Default 256.
    */
   maxHandshakes?: number;
-  /** Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000. Agents behind one proxy that is not trusted share one. Default 64. */
+  /**
+   * Of these, handshakes from one address (IPv6: one /64), 1 to 1,000,000. Agents behind one proxy that is not trusted share one. Default
+   * 64.
+   */
   maxHandshakesPerAddress?: number;
   /**
-   * Seconds over which agents are let go when the server stops, one after the other, 0 to 3,600. Meanwhile it is not ready (`/readyz`)
-   * and serves. For fleets with another server behind the same address; 30 is good there. Default 0.
+   * Seconds over which agents are disconnected when the server stops, one after the other, 0 to 3,600. Meanwhile it is not ready
+   * (`/readyz`), but still serves. For fleets with another server behind the same address; 30 is a good value there. Default 0.
    */
   drainSeconds?: number;
   /**
-   * Port at 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, to whoever asks there, 0 to 65,535; 0: none. A
-   * busy one is an error. Default 0.
+   * Port on 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, without sign-in, 0 to 65,535; 0: none. A busy one
+   * is an error. Default 0.
    */
   metricsPort?: number;
   /**
-   * Token with which `GET /metrics` is answered beside all else, as `Authorization: Bearer TOKEN`, 16 to 200 printable characters. Default
-   * none: there is no such path.
+   * Token for `GET /metrics` on the server's main port, as `Authorization: Bearer TOKEN`, 16 to 200 printable characters. Default none:
+   * there is no such path.
    */
   metricsToken?: string;
-  /** Folder of the agent that `npm run build:agent` made, which `/install.sh` brings onto machines. Default none. */
+  /** Folder of the agent made by `npm run build:agent`, which `/install.sh` installs on machines. Default none. */
   agentDir?: string;
 }
 

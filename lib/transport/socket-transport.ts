@@ -26,13 +26,13 @@ export interface SocketTransportOptions {
   /** Agents that may be connected and wait for approval, 1 to 1,000,000; past it, one from where most wait gives way. Default 100. */
   maxPendingAgents?: number;
   /**
-   * Handshakes at one time, 1 to 1,000,000; whoever comes beside is turned away and told when to come again. Each may hold a frame of
+   * Handshakes at one time, 1 to 1,000,000; further agents are turned away and told when to try again. Each may hold a frame of
    * 1 MiB. Default 256.
    */
   maxHandshakes?: number;
   /**
-   * Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000, so that nobody holds all the slots. Agents behind one
-   * proxy that is not trusted share one. Default 64.
+   * Of these, handshakes from one address (IPv6: one /64), 1 to 1,000,000, so that nobody holds all the slots. Agents behind one proxy
+   * that is not trusted share one. Default 64.
    */
   maxHandshakesPerAddress?: number;
   /** Milliseconds that a handshake may take, the decision about the agent included, 100 to 600,000. Default 10,000. */

@@ -131,7 +131,7 @@ describe("every setting of the server", () => {
         "Not more than FLEETWRIGHT_SESSION_MAX_SECONDS; default 3600",
     );
     expect(help).toContain(
-      "--calls-per-minute <number> calls a minute of one session before RATE_LIMITED, 1 to 1000000; 0: no limit",
+      "--calls-per-minute <number> calls a minute in one session before RATE_LIMITED, 1 to 1000000; 0: no limit",
     );
     expect(help).toContain(
       "--tls-key-file <file> file with the private key of the certificate, PEM; default plain HTTP",
