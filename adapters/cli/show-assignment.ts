@@ -1,11 +1,12 @@
 /** Assignments, for people. */
 import type { Assignment, AssignmentDetail } from "fleetwright";
+import type { TableView } from "./cells.ts";
 import { describeStrategy } from "./rollout-options.ts";
 import { toFacts, toLines, toTable } from "./text.ts";
 import type { Column } from "./text.ts";
 
 /** An assignment, and below it what each of its agents has of its modules. */
-export function describeAssignment(assignment: AssignmentDetail): string {
+export function describeAssignment(assignment: AssignmentDetail, view: TableView): string {
   const agents = assignment.matched_agents.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const facts = toFacts([
     ["name", assignment.name],
@@ -20,7 +21,7 @@ export function describeAssignment(assignment: AssignmentDetail): string {
     ["unattended removals", assignment.unattended_removals ? "yes" : "no"],
     ["agents", agents.length],
   ]);
-  return agents.length === 0 ? facts : facts + toLines([""]) + toTable(agents, agentColumns);
+  return agents.length === 0 ? facts : facts + toLines([""]) + toTable(agents, agentColumns, view);
 }
 
 /** Columns of a list of assignments. */

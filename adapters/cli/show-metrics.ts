@@ -1,11 +1,15 @@
 /** What machines measured, for people. */
 import type { MetricHistory } from "fleetwright";
+import type { TableView } from "./cells.ts";
 import { toLine, toLines, toTable } from "./text.ts";
+import type { Column } from "./text.ts";
 
 type Series = MetricHistory["series"][number];
 
 /** Characters of a sparkline, at most. */
 export const sparklinePoints = 40;
+/** No course is drawn with fewer, however long the names beside it are. */
+const leastPoints = 12;
 
 const levels = "▁▂▃▄▅▆▇█";
 
@@ -17,28 +21,55 @@ export function matches(name: string, wanted: readonly string[]): boolean {
   );
 }
 
-/** Shows series, a line for each: its newest value, what it was between, and its course. */
-export function describeMetrics(agent: string, history: MetricHistory): string {
+/**
+ * Shows series, a line for each: its newest value, what it was between, and its course.
+ *
+ * @param view - Default: everything in full.
+ */
+export function describeMetrics(agent: string, history: MetricHistory, view?: TableView): string {
   const { from, to, step_seconds, series } = history;
   if (series.length === 0)
     return toLines([toLine(`${agent}: nothing was measured between ${from} and ${to}.`)]);
   const head = toLine(`${agent}: ${from} to ${to}, a point each ${step_seconds} s`);
-  const table = toTable(series, [
-    ["SERIES", ({ name }) => name],
-    ["NOW", (each) => toAmount(lastOf(each), each.unit)],
-    ["LEAST", (each) => toAmount(extremeOf(each, 2, Math.min), each.unit)],
-    ["MOST", (each) => toAmount(extremeOf(each, 3, Math.max), each.unit)],
-    ["COURSE", (each) => sparkline(each, history)],
-  ]);
-  return toLines([head]) + table;
+  const room =
+    view === undefined || view.isWide ? sparklinePoints : roomBeside(toTable(series, values), view);
+  return (
+    toLines([head]) +
+    toTable(
+      series,
+      [...values, ["COURSE", (each) => sparkline(each, history, room), { isWhole: true }]],
+      view,
+    )
+  );
 }
 
-/** The course of a series: a character for each step, a space where nothing was measured. */
-export function sparkline({ points, unit }: Series, { from, to, step_seconds }: MetricHistory): string {
+const values: readonly Column<Series>[] = [
+  ["SERIES", ({ name }) => name],
+  ["NOW", (each) => toAmount(lastOf(each), each.unit)],
+  ["LEAST", (each) => toAmount(extremeOf(each, 2, Math.min), each.unit)],
+  ["MOST", (each) => toAmount(extremeOf(each, 3, Math.max), each.unit)],
+];
+
+/** Characters that are left beside a table: a course is cut to fewer points, never at its end, which is now. */
+function roomBeside(table: string, { width }: TableView): number {
+  const taken = Math.max(...table.split("\n").map((line) => [...line].length));
+  return Math.min(sparklinePoints, Math.max(leastPoints, width - taken - 2));
+}
+
+/**
+ * The course of a series: a character for each step, a space where nothing was measured.
+ *
+ * @param most - Characters at most. With fewer than there are steps, each is the mean of several.
+ */
+export function sparkline(
+  { points, unit }: Series,
+  { from, to, step_seconds }: MetricHistory,
+  most = sparklinePoints,
+): string {
   const begin = Date.parse(from);
   const stepMs = step_seconds * 1_000;
   const steps = Math.ceil((Date.parse(to) - begin) / stepMs);
-  const columns = Math.min(sparklinePoints, steps);
+  const columns = Math.min(most, steps);
   const sums: { sum: number; count: number }[] = Array.from({ length: columns }, () => ({
     sum: 0,
     count: 0,

@@ -1,5 +1,6 @@
 /** What is believed of a machine, for people. */
 import type { BelievedState } from "fleetwright";
+import type { TableView } from "./cells.ts";
 import { toFacts, toLine, toLines, toTable } from "./text.ts";
 import type { Column } from "./text.ts";
 
@@ -8,8 +9,12 @@ export type BelievedResource = BelievedState["applied"][number];
 
 type BelievedModule = BelievedState["modules"][number];
 
-/** What goes comes first. */
-export function describeState(name: string, state: BelievedState): string {
+/**
+ * What goes comes first.
+ *
+ * @param view - Default: everything in full.
+ */
+export function describeState(name: string, state: BelievedState, view?: TableView): string {
   // A server of before this list says nothing of it.
   const { pending_removals, unapplied, applied, modules = [], error } = state;
   const differing = error ? "" : `${pending_removals.length} to remove, ${unapplied.length} to apply, `;
@@ -21,10 +26,10 @@ export function describeState(name: string, state: BelievedState): string {
       ["resources", `${differing}${applied.length} applied`],
     ]),
     error ? toLines([toLine(`What is desired can't be worked out: ${error.code}: ${error.message}`)]) : "",
-    section("To remove, with the next apply:", pending_removals, resourceColumns),
-    section("To apply:", unapplied, resourceColumns),
-    section("Applied:", applied, resourceColumns),
-    section("Modules:", modules, moduleColumns),
+    section("To remove, with the next apply:", pending_removals, resourceColumns, view),
+    section("To apply:", unapplied, resourceColumns, view),
+    section("Applied:", applied, resourceColumns, view),
+    section("Modules:", modules, moduleColumns, view),
   ].join("");
 }
 
@@ -33,8 +38,8 @@ export function nameOf({ module, resource_id }: BelievedResource): string {
   return `${module}/${resource_id}`;
 }
 
-function section<Item>(title: string, items: readonly Item[], columns: readonly Column<Item>[]): string {
-  return items.length === 0 ? "" : toLines(["", title]) + toTable(items, columns);
+function section<Item>(title: string, ...table: Parameters<typeof toTable<Item>>): string {
+  return table[0].length === 0 ? "" : toLines(["", title]) + toTable(...table);
 }
 
 const resourceColumns: readonly Column<BelievedResource>[] = [

@@ -8,6 +8,8 @@ export interface ColumnKind {
   readonly holds?: "id" | "time";
   /** Whether it stands in wide tables only. */
   readonly isWideOnly?: boolean;
+  /** Whether its cells are never cut, as those of ids and times never are. */
+  readonly isWhole?: boolean;
 }
 
 /** One column of a table. */
@@ -40,7 +42,7 @@ export function toTable<Item>(
     shown.map(([header]) => header),
     ...items.map((_, row) => cells.map((column) => column[row] ?? "-")),
   ];
-  const fixed = shown.map(([, , kind]) => kind?.holds !== undefined);
+  const fixed = shown.map(([, , kind]) => kind?.holds !== undefined || kind?.isWhole === true);
   const lines = alignRows(view.isWide ? rows : fitRows(rows, { width: view.width, fixed }));
   return toLines(view.paint ? view.paint.table(lines) : lines);
 }

@@ -1,8 +1,8 @@
 /** A server with something of every kind, for what commands print of it. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemCaller } from "fleetwright";
-import { startSignedIn, startSocketAgent, type CommandLine } from "./command-line.ts";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { startCommandLine, startSocketAgent, type CommandLine } from "./command-line.ts";
 
 /** Where commands are tried. */
 export interface OutputScene extends CommandLine {
@@ -11,10 +11,19 @@ export interface OutputScene extends CommandLine {
 }
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /motd, content: hi }\n";
+const longSeries = "network.receive_bytes_per_second{interface=enp129s0f0np0}";
+/** Names as long as some fleets have them: what is printed of them has to fit. */
+const [longModule, longPath] = [
+  `settings-${"of-the-shop-".repeat(5)}`.slice(0, 60),
+  `/${"settings-".repeat(9)}`,
+];
+const settings = `name: ${longModule}\nresources:\n  - { type: file, path: ${longPath}, content: hi }\n`;
 
 /** Starts a server with an Admin, a machine `web-1` that a module was applied to, and one of each that has a list. */
 export async function startOutputScene(): Promise<OutputScene> {
-  const line = await startSignedIn();
+  const storage = new MemoryStorage();
+  const line = await startCommandLine({ storage });
+  await line.print("login", "--key", line.key);
   const { agent } = await startSocketAgent(line);
   await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
   await line.print("tags", "set", "web-1", "role=web");
@@ -24,8 +33,19 @@ export async function startOutputScene(): Promise<OutputScene> {
   mkdirSync(join(sync, "modules"), { recursive: true });
   writeFileSync(join(sync, "fleet.yaml"), "label: shop\n");
   writeFileSync(join(sync, "modules", "web.yaml"), motd.replace("motd", "web"));
-  await line.print("modules", "upload", file);
-  await line.print("assignments", "create", "motd", "--selector", "role=web", "--module", "motd");
+  writeFileSync(join(line.folder, "settings.yml"), settings);
+  await line.print("modules", "upload", file, join(line.folder, "settings.yml"));
+  await line.print(
+    "assignments",
+    "create",
+    "motd",
+    "--selector",
+    "role=web",
+    "--module",
+    "motd",
+    "--module",
+    longModule,
+  );
   await line.print("assignments", "apply", "motd");
   const plan = await line.run("assignments", "plan", "motd", "--json");
   const { rollout_id: rollout } = JSON.parse(plan.stdout) as { rollout_id: string };
@@ -34,12 +54,17 @@ export async function startOutputScene(): Promise<OutputScene> {
     rollout_id: string;
   };
   await line.print("drift", "web-1");
+  const measured = [2, 1].map((ago) => ({
+    at: Date.now() - ago * 60_000,
+    values: { [longSeries]: 2_345_678 * ago },
+  }));
+  await storage.series.append(agent.nodeId ?? "", measured);
   const { thresholds, maintenanceWindows, channels, enrolmentTokens, operators } = line.server.orchestrator;
   const limit = { name: "hot", metric: "cpu.percent", condition: "above", value: 90 } as const;
   const { id: threshold } = await thresholds.create(systemCaller, limit);
   const mute = {
     selector: "role=none",
-    reason: "quiet",
+    reason: "The machines of the second hall move to the third one, rack by rack",
     mode: "mute",
     ends_at: "2100-01-01T00:00:00Z",
   } as const;

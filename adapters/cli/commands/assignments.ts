@@ -51,7 +51,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
       run(async (call, name: string) => {
         const { list } = call.client.assignments;
         const assignment = await withSuggestion(name, () => call.client.assignments.get(name), list);
-        call.show(assignment, () => describeAssignment(assignment));
+        call.show(assignment, (view) => describeAssignment(assignment, view));
       }),
     );
   assignments

@@ -47,7 +47,7 @@ async function show(
   const query = { from, ...(to !== undefined && { to }), step_seconds };
   const history: MetricHistory = await call.client.metrics.history(node_id, query);
   const shown = { ...history, series: history.series.filter((each) => matches(each.name, wanted)) };
-  call.show(shown, () => describeMetrics(name, shown));
+  call.show(shown, (view) => describeMetrics(name, shown, view));
 }
 
 async function showLatest(

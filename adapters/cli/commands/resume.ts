@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import type { RestoreState } from "fleetwright";
 import { makeSure, sureOption, type SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
+import type { TableView } from "../cells.ts";
 import { exitCode, type ExitCode } from "../context.ts";
-import { toFacts, toLines, toTable } from "../text.ts";
+import { idColumn, toFacts, toLines, toTable } from "../text.ts";
 
 /** `fleetwright resume` */
 export function addResumeCommand(program: Command, run: Run): void {
@@ -21,7 +22,7 @@ async function resume(call: CommandCall, options: SureOptions): Promise<ExitCode
     return exitCode.ok;
   }
   // Asked on standard error: what would happen is the result, also for a pipe.
-  if (options.yes !== true) call.show(before, () => describe(before));
+  if (options.yes !== true) call.show(before, (view) => describe(before, view));
   await makeSure(call, options, "Let the server go on");
   const after = await call.client.restores.resume();
   call.show(after, () => toLines(["The server goes on.", ...after.missed.map(toSkipped)]));
@@ -32,7 +33,7 @@ function toSkipped({ assignment, due_at }: RestoreState["missed"][number]): stri
   return `Not carried out: ${assignment}, due at ${due_at}.`;
 }
 
-function describe(state: RestoreState): string {
+function describe(state: RestoreState, view: TableView): string {
   const more = state.open_operations - state.operations.length;
   return [
     toFacts([
@@ -41,32 +42,43 @@ function describe(state: RestoreState): string {
       ["Epoch", state.epoch?.number],
       ["Enforced again", state.enforcing.length > 0 ? state.enforcing.join(", ") : undefined],
     ]),
-    section("Open operations:", state.operations, [
-      ["OPERATION", ({ operation_id }) => operation_id],
-      ["KIND", ({ kind }) => kind],
-      ["AGENT", ({ agent_name }) => agent_name],
-      ["STATUS", ({ status }) => status],
-      ["WOULD", ({ would }) => (would === "begin" ? "begin" : "end as its agent tells")],
-    ]),
+    section(
+      "Open operations:",
+      state.operations,
+      [
+        ["OPERATION", ({ operation_id }) => operation_id, idColumn],
+        ["KIND", ({ kind }) => kind],
+        ["AGENT", ({ agent_name }) => agent_name],
+        ["STATUS", ({ status }) => status],
+        ["WOULD", ({ would }) => (would === "begin" ? "begin" : "end as its agent tells")],
+      ],
+      view,
+    ),
     more > 0 ? toLines([`... and ${more} more`]) : "",
-    section("Rollouts that would go on:", state.rollouts, [
-      ["ROLLOUT", ({ rollout_id }) => rollout_id],
-      ["WHAT", ({ assignment, command }) => assignment ?? command],
-      ["KIND", ({ kind }) => kind],
-      ["STATUS", ({ status }) => status],
-      ["AGENTS LEFT", ({ left, matched }) => `${left} of ${matched}`],
-    ]),
-    section("Due times that have passed, and will not be carried out:", state.missed, [
-      ["ASSIGNMENT", ({ assignment }) => assignment],
-      ["DUE", ({ due_at }) => due_at],
-    ]),
+    section(
+      "Rollouts that would go on:",
+      state.rollouts,
+      [
+        ["ROLLOUT", ({ rollout_id }) => rollout_id, idColumn],
+        ["WHAT", ({ assignment, command }) => assignment ?? command],
+        ["KIND", ({ kind }) => kind],
+        ["STATUS", ({ status }) => status],
+        ["AGENTS LEFT", ({ left, matched }) => `${left} of ${matched}`],
+      ],
+      view,
+    ),
+    section(
+      "Due times that have passed, and will not be carried out:",
+      state.missed,
+      [
+        ["ASSIGNMENT", ({ assignment }) => assignment],
+        ["DUE", ({ due_at }) => due_at],
+      ],
+      view,
+    ),
   ].join("");
 }
 
-function section<Item>(
-  title: string,
-  items: readonly Item[],
-  columns: Parameters<typeof toTable<Item>>[1],
-): string {
-  return items.length === 0 ? "" : toLines(["", title]) + toTable(items, columns);
+function section<Item>(title: string, ...table: Parameters<typeof toTable<Item>>): string {
+  return table[0].length === 0 ? "" : toLines(["", title]) + toTable(...table);
 }

@@ -120,7 +120,7 @@ function addBelievedCommands(state: Command, run: Run): void {
       run(async (call, text: string) => {
         const { node_id, name = node_id } = await findAgent(call.client, text);
         const believed = await call.client.state.believed(node_id);
-        call.show(believed, () => describeState(name, believed));
+        call.show(believed, (view) => describeState(name, believed, view));
       }),
     );
   state

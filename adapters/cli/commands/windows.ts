@@ -6,7 +6,7 @@ import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findListed } from "../find-id.ts";
 import { duration, integer, limitOption } from "../options.ts";
-import { idColumn, toFacts, toLines, type Column } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLines, type Column } from "../text.ts";
 
 /** How a window is given. */
 interface Given {
@@ -28,7 +28,8 @@ const columns: readonly Column<MaintenanceWindow>[] = [
   ["STATUS", ({ status }) => status],
   ["MODE", ({ mode }) => mode],
   ["AGENTS", ({ selector }) => selector ?? "the whole fleet"],
-  ["NEXT", nextOf],
+  ["BEGINS", ({ occurrences: [next] }) => next?.starts_at, timeColumn],
+  ["ENDS", ({ occurrences: [next] }) => next?.ends_at, timeColumn],
   ["REASON", ({ reason }) => reason],
 ];
 
@@ -169,11 +170,6 @@ function time(text: string): string {
   // Without its zone a time would be that of the machine the command runs on.
   if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
   throw new InvalidArgumentError("Not a time with its zone, such as 2026-01-31T12:00:00Z.");
-}
-
-function nextOf({ occurrences }: MaintenanceWindow): string {
-  const [next] = occurrences;
-  return next ? `${next.starts_at} to ${next.ends_at}` : "-";
 }
 
 function show(call: CommandCall, window: MaintenanceWindow): void {

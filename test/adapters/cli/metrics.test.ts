@@ -77,6 +77,20 @@ it("draws a share of something as one, and more points than a line has as their 
   );
 });
 
+it("draws fewer points where a line has less room, and never leaves out the newest", () => {
+  const history = historyOf(Array.from({ length: 40 }, (_, n) => n));
+  history.series[0]!.name = "network.receive_bytes_per_second{interface=eth0}";
+  for (const width of [60, 80, 120]) {
+    const [, heading = "", row = ""] = describeMetrics("web-1", history, {
+      isWide: false,
+      now: 0,
+      width,
+    }).split("\n");
+    expect(Math.max(heading.length, row.length)).toBeLessThanOrEqual(width);
+    expect(row).toMatch(/ {2}▁[▁-█]{10,}█$/);
+  }
+});
+
 it.each<[string[], string, boolean]>([
   [[], "load.1", true],
   [["load"], "load.1", true],
