@@ -157,7 +157,7 @@ function describeRun(run: RunDetail): string {
     ...rest,
     ...waiting,
     ...(reason === undefined ? [] : [toLine(reason)]),
-    `run ${rollout_id}: ${status}, on ${counts["succeeded"] ?? 0} of ${countOf(matched, "agent")} as it should`,
+    `run ${rollout_id}: ${status}, ${counts["succeeded"] ?? 0} of ${countOf(matched, "agent")} succeeded`,
   ]);
 }
 

@@ -254,7 +254,7 @@ export class RolloutRun {
     const event: EventInput = {
       type: "rollout.finished",
       target: rolloutSubject(ended),
-      summary: `The rollout of ${titleOf(ended)} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
+      summary: `The rollout of ${titleOf(ended)} ended: ${status}, ${succeeded} of ${ended.matched} agents succeeded`,
       metadata: { ...rolloutFacts(ended), status, counts: this.progress.countsOf(ended) },
     };
     await this.#groups.now();
