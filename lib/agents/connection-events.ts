@@ -9,6 +9,7 @@ import { systemCaller } from "../callers/caller.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { KeyedQueue } from "../internal/keyed-queue.ts";
 import { sourceOfAddress } from "../internal/network.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
@@ -45,6 +46,8 @@ export class ConnectionEvents {
   /** Agents that are new and have not connected yet. */
   readonly #new = new Set<string>();
   readonly #telling = new Set<Promise<void>>();
+  /** One after the other of one agent: that it left may have to be written again, and must not come after that it is back. */
+  readonly #turns = new KeyedQueue();
 
   constructor(context: Context, registry: AgentRegistry) {
     this.#context = context;
@@ -119,21 +122,22 @@ export class ConnectionEvents {
   #tell(nodeId: string, move: Move): Promise<void> {
     this.#settle(nodeId);
     const type = move.isConnected ? "agent.connected" : "agent.disconnected";
-    return this.#context.tell(type, () =>
-      retryOnConflict(async () => {
-        const before = await this.#registry.find(nodeId);
-        if (!before) return;
-        const { value: agent } = before;
-        const about = { target: agentSubject(agent), summary: summaryOf(agent, move) };
-        if (move.isConnected) {
-          await this.#context.commit(systemCaller, [], { type: "agent.connected", ...about });
-          return;
-        }
-        const event = { type: "agent.disconnected", ...about, metadata: { reason: move.reason } } as const;
-        const after = { ...agent, last_seen_at: toTimestamp(move.atMs) };
-        await this.#registry.write(systemCaller, { before, after, event });
-      }),
-    );
+    const write = (): Promise<void> => retryOnConflict(() => this.#write(nodeId, move));
+    return this.#turns.do(nodeId, () => this.#context.tell(type, write));
+  }
+
+  async #write(nodeId: string, move: Move): Promise<void> {
+    const before = await this.#registry.find(nodeId);
+    if (!before) return;
+    const { value: agent } = before;
+    const about = { target: agentSubject(agent), summary: summaryOf(agent, move) };
+    if (move.isConnected) {
+      await this.#context.commit(systemCaller, [], { type: "agent.connected", ...about });
+      return;
+    }
+    const event = { type: "agent.disconnected", ...about, metadata: { reason: move.reason } } as const;
+    const after = { ...agent, last_seen_at: toTimestamp(move.atMs) };
+    await this.#registry.write(systemCaller, { before, after, event });
   }
 }
 

@@ -3,9 +3,11 @@ import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
-import { settleAll } from "../support/deferred.ts";
+import { deferred, settleAll, type Deferred } from "../support/deferred.ts";
 
 const here = "192.0.2.1";
 const stranger = "203.0.113.7";
@@ -188,5 +190,48 @@ describe("an approved agent that flaps", () => {
     expect(test.clock.pendingTimers).toBe(timers - 1);
     await test.clock.advance(minuteMs);
     expect(told(test, agent)).toHaveLength(21);
+  });
+});
+
+/** A disk that is slow, and an agent that somebody else changes in the moment in which it leaves. */
+class BusyStorage extends MemoryStorage {
+  /** Holds back the next that tells of an agent that left; null holds back nothing. */
+  held: Deferred | null = null;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    const { held } = this;
+    const isHeld = writes.some(
+      (write) => write.kind === "append" && write.value["event_type"] === "agent.disconnected",
+    );
+    if (held === null || !isHeld) return super.commit(writes, options);
+    this.held = null;
+    const known = writes.find((write) => write.kind === "put" && write.collection === "agents");
+    if (known?.kind === "put") await super.commit([{ ...known }]);
+    await held.promise;
+    return super.commit(writes, options);
+  }
+}
+
+describe("an agent that is back before it is written that it left", () => {
+  it("is told in the order in which it came and went", async () => {
+    const storage = new BusyStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const agent = await approved(test, 1);
+    const held = (storage.held = deferred());
+    await leave(test, agent);
+    const [agentEnd, orchestratorEnd] = createSocketPair(here);
+    test.transport.accept(orchestratorEnd);
+    const again = new TestAgent(agentEnd, {
+      crypto: nodeCrypto,
+      seed: new Uint8Array(32).fill(1),
+      hostname: "machine-1",
+    });
+    await again.join();
+    await settleAll();
+    held.resolve();
+    await settleAll();
+    expect(told(test)).toEqual(["came", "left", "came"]);
+    const shown = await test.orchestrator.agents.get(systemCaller, { node_id: agent.nodeId });
+    expect(shown.connected).toBe(true);
   });
 });
