@@ -17,7 +17,7 @@ export function createSourceAddress(trustedProxies: readonly string[] = []): Sou
     let address = plainAddress(remoteAddress);
     const hops = (forwardedFor ?? "").split(",").map((hop) => hop.trim());
     while (isTrusted(address)) {
-      const before = plainAddress(hops.pop() ?? null);
+      const before = plainAddress(withoutPort(hops.pop() ?? ""));
       if (before === null || isIP(before) === 0) break;
       address = before;
     }
@@ -59,6 +59,12 @@ function longestOf(address: string): number {
 
 function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
+}
+
+/** Some proxies write the port behind the address, and one of IPv6 in brackets then. */
+function withoutPort(hop: string): string {
+  const [, v4, v6] = /^(?:([\d.]+):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/.exec(hop) ?? [];
+  return v4 ?? v6 ?? hop;
 }
 
 /** A dual-stack socket shows IPv4 peers as `::ffff:192.0.2.1`; they are written as what they are. */

@@ -37,6 +37,17 @@ describe("the source address", () => {
       "192.0.2.1",
     ],
     ["may be IPv6", ["::1"], "::1", "2001:db8::7", "2001:db8::7"],
+    ["may come with its port", ["10.0.0.0/8"], "10.1.2.3", "198.51.100.1:5678", "198.51.100.1"],
+    ["may be IPv6 with its port", ["10.0.0.0/8"], "10.1.2.3", "[2001:db8::7]:5678", "2001:db8::7"],
+    ["may be IPv6 in brackets", ["10.0.0.0/8"], "10.1.2.3", "[2001:db8::7]", "2001:db8::7"],
+    [
+      "is looked for beyond a trusted proxy with its port",
+      ["10.0.0.0/8"],
+      "10.1.2.3",
+      "198.51.100.1:5678, 10.9.9.9:443",
+      "198.51.100.1",
+    ],
+    ["is the proxy's own where a port is none", ["10.0.0.0/8"], "10.1.2.3", "198.51.100.1:x", "10.1.2.3"],
     ["is null where there is none", ["10.0.0.0/8"], null, "198.51.100.1", null],
   ])("%s", (_name, trusted, remote, forwarded, found) => {
     expect(createSourceAddress(trusted)(remote, forwarded)).toBe(found);
