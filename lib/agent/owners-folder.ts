@@ -5,7 +5,7 @@
  * What others could have put there is not believed, and not run: the folder and each entry belong to the agent's user or root, and nobody
  * else may write to them. Links are not followed.
  */
-import { lstatSync, readFileSync, readdirSync } from "node:fs";
+import { lstatSync, readFileSync, readdirSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
@@ -119,8 +119,9 @@ export class OwnersFolder {
 }
 
 function reasonAgainst(path: string, kind: Kind): string | null {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (!stat || (kind === "folder" ? !stat.isDirectory() : !stat.isFile())) return `It is no ${kind}.`;
+  const stat = statOf(path);
+  if (stat === null) return "It can't be looked at.";
+  if (kind === "folder" ? !stat.isDirectory() : !stat.isFile()) return `It is no ${kind}.`;
   if (kind === "file" && stat.size > maxBytes) return `It has more than ${maxBytes} bytes.`;
   const own = process.getuid?.();
   // Windows has no such owners.
@@ -131,7 +132,16 @@ function reasonAgainst(path: string, kind: Kind): string | null {
 }
 
 function isExecutable(path: string): boolean {
-  return ((lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o100) !== 0;
+  return ((statOf(path)?.mode ?? 0) & 0o100) !== 0;
+}
+
+/** Null where nothing is there any more, or the folder does not let this user look. */
+function statOf(path: string): Stats | null {
+  try {
+    return lstatSync(path);
+  } catch {
+    return null;
+  }
 }
 
 function namesIn(folder: string): string[] | null {

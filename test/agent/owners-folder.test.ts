@@ -1,4 +1,5 @@
-import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CustomMetrics } from "../../lib/agent/metrics/custom-metrics.ts";
@@ -91,6 +92,26 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     const late = Promise.resolve(null);
     for (let look = 0; look < 3; look++) expect(await custom.collect(late)).toEqual({ "custom.good": 1 });
     custom.stop();
+  });
+
+  test("is left out where it can't be looked at, and the rest is there", async () => {
+    const { custom, put, logger } = begin();
+    put("a.prom", "good 1\n");
+    const hidden = put("hidden.prom", "hidden 1\n");
+    const { lstatSync } = fs;
+    const refusing = (path: fs.PathLike, ...more: []): unknown => {
+      if (path === hidden) throw Object.assign(new Error("EACCES"), { code: "EACCES" });
+      return lstatSync(path, ...more);
+    };
+    Object.assign(fs, { lstatSync: refusing });
+    syncBuiltinESMExports();
+    try {
+      expect(await custom.collect(never)).toEqual({ "custom.good": 1 });
+    } finally {
+      Object.assign(fs, { lstatSync });
+      syncBuiltinESMExports();
+    }
+    expect(logger.of("warn")).toHaveLength(1);
   });
 
   test("is left out where a file is too large", async () => {

@@ -139,9 +139,11 @@ export class AgentMetrics {
     this.#isCollecting = true;
     const late = this.#half();
     try {
-      const custom = this.#custom.collect(late.passed);
-      const values = await this.#collector.collect(monotonicMs);
-      return firstOf({ ...values, ...(await custom) });
+      const [custom, values] = await Promise.all([
+        this.#custom.collect(late.passed),
+        this.#collector.collect(monotonicMs),
+      ]);
+      return firstOf({ ...values, ...custom });
     } catch (error) {
       this.#options.logger.error("A sample could not be taken.", { error });
       return null;
