@@ -35,8 +35,17 @@ export interface Crypto {
   createSigningKeyPair(): KeyPair;
   /** Keeps the imported key, so that signing again is cheap. */
   createSigner(seed: Uint8Array): Signer;
-  /** Strict Ed25519: false for a malleable signature, a wrong length or a key that {@link isAcceptablePublicKey} refuses. Never throws. */
-  verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean;
+  /**
+   * Strict Ed25519: false for a malleable signature, a wrong length or a key that {@link isAcceptablePublicKey} refuses. Never throws.
+   *
+   * @param options - `isKnownKey`: the key was found acceptable before, and need not be tested again. Default: false.
+   */
+  verify(
+    publicKey: Uint8Array,
+    message: Uint8Array,
+    signature: Uint8Array,
+    options?: { isKnownKey?: boolean },
+  ): boolean;
   /** False for a key of wrong length, one that is not canonical, not on the curve or of small order. */
   isAcceptablePublicKey(publicKey: Uint8Array): boolean;
 

@@ -116,7 +116,7 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
         return { kind: "send", frame: JSON.stringify(welcomed.welcome) };
       }
       if (before.name === "welcomed" && sealing) {
-        const agent = readProve(crypto, { ...before, sealing }, frame);
+        const agent = readProve(options, { ...before, sealing }, frame);
         state = { name: "proved", nodeId: agent.node_id, version: before.welcome.version };
         return { kind: "proved", agent };
       }
@@ -184,7 +184,7 @@ function answerHello(
 }
 
 function readProve(
-  crypto: Crypto,
+  { crypto, isKnownKey: isKnown = () => false }: OrchestratorHandshakeOptions,
   opened: { hello: Hello; welcome: Welcome; opening: Uint8Array; sealing: Sealing },
   frame: Uint8Array | string,
 ): ProvedAgent {
@@ -196,7 +196,8 @@ function readProve(
   checkTokenVersion(prove, welcome.version);
   const publicKey = bytesOf(hello.node_public_key);
   const proving = provingHash(crypto, { opening, welcome, prove });
-  if (!crypto.verify(publicKey, labelled(labels.agent, proving), bytesOf(signature))) {
+  const isKnownKey = isKnown(hello.node_public_key);
+  if (!crypto.verify(publicKey, labelled(labels.agent, proving), bytesOf(signature), { isKnownKey })) {
     throw new OrchestratorError("SIGNATURE_INVALID", { message: "The agent did not prove its key." });
   }
   return {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import nacl from "tweetnacl";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { fromHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { isAcceptableEd25519Key } from "../../lib/crypto/public-key.ts";
@@ -44,6 +44,20 @@ test("a key of small order verifies nothing, although its trivial signature fits
   const message = new Uint8Array([1, 2, 3]);
   expect(nacl.sign.detached.verify(message, signature, identity)).toBe(true);
   expect(nodeCrypto.verify(identity, message, signature)).toBe(false);
+});
+
+test.each([
+  ["that is new is tested", false],
+  ["that is known is not tested again", true],
+])("a key %s when a signature of it is verified", (_, isKnownKey) => {
+  const { publicKey, secretKey } = nodeCrypto.createSigningKeyPair();
+  const message = new Uint8Array([1, 2, 3]);
+  const signature = nodeCrypto.createSigner(secretKey).sign(message);
+  using tests = vi.spyOn(BigInt, "asUintN");
+  expect(nodeCrypto.verify(publicKey, message, signature, { isKnownKey })).toBe(true);
+  expect(tests.mock.calls.length === 0).toBe(isKnownKey);
+  expect(nodeCrypto.verify(publicKey, new Uint8Array([1]), signature, { isKnownKey })).toBe(false);
+  expect(nodeCrypto.verify(publicKey.subarray(1), message, signature, { isKnownKey })).toBe(false);
 });
 
 test("accepts about half of all random encodings: the rest is not on the curve", () => {

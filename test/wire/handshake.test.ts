@@ -1,6 +1,7 @@
 /** Both sides of the handshake together: every step, and every way in which a peer or a relay may cheat. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Crypto } from "../../lib/crypto/crypto.ts";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { createAgentHandshake } from "../../lib/wire/agent-handshake.ts";
@@ -60,6 +61,31 @@ describe("a handshake between honest peers", () => {
     const { agent, orchestrator } = upTo("proved");
     const accepted = agent.receive(orchestrator.accept(status, orchestratorTime).frame);
     expect(accepted).toMatchObject({ kind: "accepted", status, orchestratorTime });
+  });
+
+  test.each([
+    ["that is known is not tested again", true],
+    ["that is not known is tested", false],
+  ])("an agent's key %s", (_, isKnown) => {
+    const tested: string[] = [];
+    const crypto: Crypto = {
+      ...nodeCrypto,
+      isAcceptablePublicKey(key) {
+        tested.push("key");
+        return nodeCrypto.isAcceptablePublicKey(key);
+      },
+      verify(key, message, signature, options) {
+        if (options?.isKnownKey !== true) tested.push("key of the signature");
+        return nodeCrypto.verify(key, message, signature, options);
+      },
+    };
+    const isKnownKey = (key: string): boolean => isKnown && key === toHex(agentSigner.publicKey);
+    const agent = createAgentHandshake(agentOptions());
+    const orchestrator = createOrchestratorHandshake(orchestratorOptions({ crypto, isKnownKey }));
+    const welcome = orchestrator.receive(agent.hello());
+    const prove = welcome.kind === "send" ? agent.receive(welcome.frame) : null;
+    expect(prove?.kind === "send" && orchestrator.receive(prove.frame)).toMatchObject({ kind: "proved" });
+    expect(tested).toEqual(isKnown ? [] : ["key", "key of the signature"]);
   });
 
   test("hands over the key of an orchestrator that was not pinned", () => {
