@@ -87,6 +87,8 @@ export class Context {
   served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
+  /** Whether agents are being let go because the process is about to end: who is not here is not away. */
+  isDraining = false;
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
   readonly #authorizer: Authorizer;

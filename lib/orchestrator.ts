@@ -233,6 +233,14 @@ export class Orchestrator {
     this.#context.leaving.abort();
   }
 
+  /**
+   * Says that agents are let go from now on, to another server or until the next start: none that is not here counts as away any more, and
+   * what waits for one goes on when it is back. For a server that drains its transport before it stops.
+   */
+  beginDrain(): void {
+    this.#context.isDraining = true;
+  }
+
   /** Lets agents go, waits for what is being written, and closes the storage. May be called twice; always settles. */
   stop(): Promise<void> {
     // A stop that comes during the start ends what the start made, not the half that is there by then.
@@ -277,6 +285,7 @@ export class Orchestrator {
   }
 
   async #stop(): Promise<void> {
+    this.beginDrain();
     this.letGo();
     for (const end of this.#ends.reverse()) {
       try {

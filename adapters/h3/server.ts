@@ -145,6 +145,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     isReady = false;
+    orchestrator.beginDrain();
     if (drainSeconds > 0) await transport.drain(drainSeconds * 1_000);
     orchestrator.letGo();
     await listening.close();

@@ -101,6 +101,8 @@ export class OfflineEvents {
   /** The connection of an agent is gone. */
   disconnected(nodeId: string): void {
     this.#back.delete(nodeId);
+    // The next process counts those as gone that are not back after a while.
+    if (this.#context.isDraining) return;
     if (this.#told.has(nodeId) || !this.#registry.isApproved(nodeId)) return;
     this.#gone.delete(nodeId);
     this.#gone.set(nodeId, this.#context.clock.monotonic());

@@ -212,7 +212,8 @@ export class Dispatcher {
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);
       // The agent came while the line was gone through: its head is first all the same.
       else this.#lanes.of(nodeId).asked = true;
-    } else if (operation.queue_until !== undefined || this.#returning) this.#lanes.waits(operation);
+    } else if (operation.queue_until !== undefined || this.#returning || this.#context.isDraining)
+      this.#lanes.waits(operation);
     else await this.#end(operationId, offline);
   }
 

@@ -58,6 +58,15 @@ describe("an agent that is away", () => {
     expect(told(test)).toEqual([["agent.offline", 1, [agent.nodeId]]]);
   });
 
+  it("is not told of where it was let go, however long the server goes on", async () => {
+    await using test = await createTestOrchestrator();
+    await approved(test, 1);
+    test.orchestrator.beginDrain();
+    await test.transport.drain(0);
+    await pass(test, 300);
+    expect(told(test)).toEqual([]);
+  });
+
   it("is not told of where nobody approved it, or somebody rejected it since", async () => {
     await using test = await createTestOrchestrator();
     await leave(test, await connect(test, 1));

@@ -5,7 +5,7 @@ import type { RolloutDetail, Storage } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";
-import { createScene, motd } from "../support/rollout-scene.ts";
+import { createScene, motd, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
 type Keys = Awaited<ReturnType<typeof connectScriptedAgent>>["keys"];
@@ -104,6 +104,56 @@ describe("a rollout whose process is killed", () => {
     // The rollout, its batches, and for each agent that it is begun, sent, its results and its end.
     expect(killAfter).toBeGreaterThan(10);
   });
+});
+
+describe("a rollout whose agents are let go because the process ends", () => {
+  const idle = () => ({});
+  const again = async ({ clock, data, agents }: Scene) => {
+    const test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    const back = await Promise.all(agents.map(({ keys }) => connectScriptedAgent(test, keys)));
+    for (const agent of back) answer(agent, new Set());
+    return { test, back };
+  };
+  const end = async ({ test, back }: Awaited<ReturnType<typeof again>>) => {
+    for (const { link } of back) await link.stop();
+    await test.orchestrator.stop();
+  };
+
+  it("goes on after the start with those that have gone already", async () => {
+    const scene = await createScene(2, idle);
+    const { orchestrator, transport } = scene.test;
+    orchestrator.beginDrain();
+    await transport.drain(0);
+    await settle();
+    const apply = { name: "all", wait_seconds: 0, rollout: { batch: 1 } };
+    const { rollout_id } = await orchestrator.rollouts.apply(systemCaller, apply);
+    for (let turn = 0; turn < 60; turn += 1) await settle();
+    const left = await orchestrator.rollouts.get(systemCaller, { rollout_id });
+    expect(left).toMatchObject({ status: "running", counts: { failed: 0 } });
+    await scene[Symbol.asyncDispose]();
+    const next = await again(scene);
+    expect(await untilEnded(next.test, rollout_id)).toMatchObject({ counts: { succeeded: 2 } });
+    await end(next);
+  });
+
+  it.each([0, 1, 8, 32, 64])(
+    "goes on after the start where one ends %d steps before the stop",
+    async (steps) => {
+      const scene = await createScene(3, idle);
+      const { orchestrator } = scene.test;
+      const apply = { name: "all", wait_seconds: 0, rollout: { batch: 1 } };
+      const { rollout_id } = await orchestrator.rollouts.apply(systemCaller, apply);
+      const { agent } = scene.agents[0]!;
+      const { operation_id } = await agent.next("apply");
+      agent.link.send(emptyResult(operation_id));
+      for (let step = 0; step < steps; step += 1) await Promise.resolve();
+      await orchestrator.stop();
+      await scene[Symbol.asyncDispose]();
+      const next = await again(scene);
+      expect(await untilEnded(next.test, rollout_id)).toMatchObject({ counts: { succeeded: 3 } });
+      await end(next);
+    },
+  );
 });
 
 it("agents that were refused before a restart count after it", async () => {
