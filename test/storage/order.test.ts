@@ -21,6 +21,32 @@ test("is a total order: antisymmetric and transitive", () => {
   );
 });
 
+test("orders every kind of value, and false before true", () => {
+  const ordered: OrderValue[] = [
+    undefined,
+    null,
+    false,
+    true,
+    -1,
+    0,
+    1.5,
+    "",
+    "a",
+    "b",
+    [1],
+    [2],
+    { a: 1 },
+    { a: 2 },
+  ];
+  for (const [at, value] of ordered.entries())
+    for (const [other, than] of ordered.entries())
+      expect([value, than, Math.sign(compareValues(value, than))]).toEqual([
+        value,
+        than,
+        Math.sign(at - other),
+      ]);
+});
+
 test("orders texts as their UTF-8 bytes, whatever they hold", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (a, b) => {
