@@ -91,7 +91,8 @@ export class TerminalService {
   /**
    * Opens a terminal on an agent and waits for its answer.
    *
-   * @throws {OrchestratorError} `AGENT_OFFLINE`; `AGENT_TIMEOUT`; what the agent refuses it with.
+   * @throws {OrchestratorError} `AGENT_OFFLINE`; `AGENT_TIMEOUT`; `FORBIDDEN` where who opens it was removed or got another role meanwhile;
+   *   what the agent refuses it with.
    */
   async open(document: Readonly<TerminalDocument>): Promise<LiveTerminal> {
     const { session_id, node_id, cols, rows, shell, username } = document;
@@ -101,6 +102,8 @@ export class TerminalService {
     });
     this.#live.set(session_id, terminal);
     try {
+      // What changed since they were allowed to was told before this terminal could be found.
+      if (!(await this.#isOpenersStill(terminal))) throw new OrchestratorError("FORBIDDEN");
       const id = this.#context.ids.next();
       const answered = this.#answerTo(id, node_id);
       const not_after = toTimestamp(this.#context.fleetTime.now() + openMs);
@@ -223,12 +226,15 @@ export class TerminalService {
 
   /** A terminal ends with the operator who opened it, and with that one's role. */
   async #checkOpeners(): Promise<void> {
-    for (const terminal of this.#live.values()) {
-      const { operator_id, opener_role } = terminal.document;
-      if (opener_role === null) continue;
-      const operator = await this.#features.access.operators.find(operator_id);
-      if (operator?.value.role !== opener_role) await terminal.close("operator_changed");
-    }
+    for (const terminal of this.#live.values())
+      if (!(await this.#isOpenersStill(terminal))) await terminal.close("operator_changed");
+  }
+
+  /** Whether who opened a terminal is there, in the role of then. */
+  async #isOpenersStill({ document: { operator_id, opener_role } }: LiveTerminal): Promise<boolean> {
+    if (opener_role === null) return true;
+    const operator = await this.#features.access.operators.find(operator_id);
+    return operator?.value.role === opener_role;
   }
 
   async #end(terminal: LiveTerminal, end: TerminalEnd): Promise<void> {

@@ -136,6 +136,26 @@ describe("a terminal ends with who opened it", () => {
     });
   });
 
+  it.each(["removed", "demoted"])("who is %s while it is opened: it never is", async (what) => {
+    const isOpening = (writes: readonly Write[]): boolean =>
+      writes.some((write) => write.kind === "put" && write.collection === "terminals");
+    const storage = new RacingStorage(isOpening);
+    await using scene = await openTerminal({}, { storage });
+    const { operators } = scene.test.orchestrator;
+    const { caller, operator_id } = scene.operator;
+    storage.before = () =>
+      what === "removed"
+        ? operators.remove(systemCaller, { operator_id })
+        : operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await expect(scene.terminals.open(caller, { node_id: scene.agent.nodeId })).rejects.toMatchObject({
+      code: "FORBIDDEN",
+    });
+    const listed = async () => (await scene.terminals.list(systemCaller, {})).items;
+    await expect
+      .poll(async () => (await listed()).map(({ status }) => status))
+      .toEqual(["interrupted", "closed"]);
+  });
+
   it("who is demoted while operators can't be read, as soon as they can", async () => {
     const storage = new UnreadableOperators();
     await using scene = await openTerminal({}, { storage });
