@@ -91,6 +91,10 @@ export interface RunningServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+function urlsAt(url: string): Pick<RunningServer, "url" | "agentUrl"> {
+  return { url, agentUrl: `${url.replace(/^http/, "ws")}${agentPath}` };
+}
+
 /**
  * Starts an orchestrator and listens.
  *
@@ -153,8 +157,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await orchestrator.stop();
   };
   const stop = (): Promise<void> => (closing ??= close());
-  const { url } = listening;
-  const agentUrl = `${url.replace(/^http/, "ws")}${agentPath}`;
   const renewCertificate = (certificate: Certificate): void => listening.renewCertificate(certificate);
-  return { url, agentUrl, orchestrator, renewCertificate, close: stop, [Symbol.asyncDispose]: stop };
+  const urls = urlsAt(listening.url);
+  return { ...urls, orchestrator, renewCertificate, close: stop, [Symbol.asyncDispose]: stop };
 }
