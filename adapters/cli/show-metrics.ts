@@ -139,6 +139,6 @@ function extremeOf(
   place: 2 | 3,
   pick: (a: number, b: number) => number,
 ): number | undefined {
-  const values = points.map((point) => point[place] ?? point[1]).filter((value) => typeof value === "number");
-  return values.length === 0 ? undefined : values.reduce((a, b) => pick(a, b));
+  const told = points.map((point) => point[place] ?? point[1]).filter((value) => typeof value === "number");
+  return told.length === 0 ? undefined : told.reduce((a, b) => pick(a, b));
 }

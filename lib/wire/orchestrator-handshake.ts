@@ -99,7 +99,7 @@ type State =
 
 /** Begins a handshake. */
 export function createOrchestratorHandshake(options: OrchestratorHandshakeOptions): OrchestratorHandshake {
-  const { crypto, signer } = options;
+  const { signer } = options;
   let state: State = { name: "waiting" };
   let sealing: Sealing | null = null;
   const sealText = (keys: Sealing, message: Accepted | Refused): Uint8Array =>
