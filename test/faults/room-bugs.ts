@@ -277,8 +277,8 @@ export const roomBugs: readonly Bug[] = [
     name: "an agent that is gone again is told online",
     file: "lib/agents/offline-events.ts",
     from: `    this.#back.delete(nodeId);
-    if (this.#told.has(nodeId) ||`,
-    to: `    if (this.#told.has(nodeId) ||`,
+    // The next process`,
+    to: `    // The next process`,
     tests: ["test/agents/offline-events.test.ts"],
   },
   {
