@@ -1,8 +1,8 @@
 /** A running server as the files of a fleet folder, without what is secret. */
-import { stringify } from "yaml";
 import { folderKinds, mayHoldPlainSecret } from "fleetwright";
 import type { FolderFile, FolderKind, PresentThing } from "fleetwright";
 import type { Client } from "../client/client.ts";
+import { toEntryFiles, toYaml, type Entry } from "./entry-files.ts";
 import { namesFor, type NamedThing } from "./folder-names.ts";
 import { movable, type Moved } from "./for-another-server.ts";
 import { hasHiddenParams, readServer } from "./server-things.ts";
@@ -48,7 +48,12 @@ export async function exportFolder(client: Client, options: ExportOptions): Prom
     }
     const named = namesFor(kept, label);
     if (kind === "modules") await addModules(client, { named, sensitive, files, leftOut });
-    else if (named.length > 0) files.push(toFile(kind, named, whole));
+    else {
+      const written = toEntryFiles(kind, toEntries(named, whole));
+      files.push(...written.files);
+      for (const name of written.tooLarge)
+        leftOut.push({ kind, name, why: "it is larger than a file may be" });
+    }
   }
   return { files, leftOut };
 }
@@ -84,14 +89,9 @@ async function addModules(
   }
 }
 
-function toFile(kind: FolderKind, named: readonly NamedThing[], whole: boolean): FolderFile {
-  const entries = named.map(({ name, thing, isByName }) => {
+function toEntries(named: readonly NamedThing[], whole: boolean): Entry[] {
+  return named.map(({ name, thing, isByName }) => {
     const id = isByName || whole ? {} : { id: thing.id };
-    return [name, { ...id, ...thing.values }] as const;
+    return [name, { ...id, ...thing.values }];
   });
-  return { path: `${kind}.yaml`, text: toYaml({ [kind]: Object.fromEntries(entries) }) };
-}
-
-function toYaml(value: object): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }

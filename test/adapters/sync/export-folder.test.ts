@@ -144,6 +144,34 @@ describe("an export", () => {
   });
 });
 
+describe("an export of very many things", () => {
+  it("is of files that can be read again, and tells what no file can hold", async () => {
+    const line = await startCommandLine();
+    const { assignments, modules } = line.server.orchestrator;
+    const content = "name: web\nparams:\n  any: { type: array, default: [] }\nresources: []\n";
+    await modules.upload(systemCaller, { content });
+    const description = "é".repeat(500);
+    const names = Array.from({ length: 600 }, (_, n) => `a${n}`);
+    for (const name of names)
+      await assignments.create(systemCaller, { name, description, selector: "role=web", modules: ["web"] });
+    let nested: Json = Array.from({ length: 30_000 }, () => 1);
+    for (let depth = 0; depth < 12; depth += 1) nested = [nested];
+    const huge = { name: "huge", selector: "role=web", modules: ["web"], params: { any: nested } };
+    await assignments.create(systemCaller, huge);
+    const client = clientOf(line);
+    const { files, leftOut } = await exportFolder(client, { label: "shop", whole: false, sensitive: false });
+    expect(leftOut).toEqual([{ kind: "assignments", name: "huge", why: "it is larger than a file may be" }]);
+    const paths = files.map(({ path }) => path).filter((path) => path.startsWith("assignments"));
+    expect(paths).toEqual(["assignments.yaml", "assignments-2.yaml", "assignments-3.yaml"]);
+    const folder = join(temporaryFolder(), "fleet");
+    await writeFolder(folder, files, { overwrite: false });
+    const plan = await planFolder(client, folder, { takeOver: false, prune: true, allowEmpty: false });
+    expect(plan).toMatchObject({ steps: [], removals: [], faults: [] });
+    const kept = plan.unmanaged.filter(({ kind }) => kind === "assignments").map(({ name }) => name);
+    expect(kept.toSorted()).toEqual(names.toSorted());
+  });
+});
+
 describe("an export for another server", () => {
   it("has what every folder manages, can be applied there, and says what can't go over", async () => {
     const line = await startCommandLine({ secretsKey: new MemorySecretsKey() });
