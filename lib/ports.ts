@@ -9,7 +9,7 @@ export type { Crypto, KeyPair, Signer } from "./crypto/crypto.ts";
 export type { ErrorCode, Issue } from "./errors.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { canonicalJson } from "./internal/canonical-json.ts";
-export { sourceOfAddress } from "./internal/network.ts";
+export { networkOfAddress, sourceOfAddress } from "./internal/network.ts";
 export type { LogFields, Logger } from "./logger.ts";
 
 // Storage: the port, and what keeps order, pages and chained logs alike on each

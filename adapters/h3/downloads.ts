@@ -1,18 +1,14 @@
 /** Files on their way to machines: whole or from where a download broke off, so many at a time, and none that is held open for nothing. */
 import { open, type FileHandle } from "node:fs/promises";
 import { OrchestratorError } from "fleetwright";
-import { sourceOfAddress } from "fleetwright/ports";
 import { namesEntityTag } from "../http/entity-tags.ts";
 import type { AgentArtifact } from "./agent-artifacts.ts";
 import { readRange, type ByteRange } from "./byte-range.ts";
+import { DownloadPlaces, type PlaceLimits } from "./download-places.ts";
 import { Patience } from "./slow-readers.ts";
 
 /** What downloads may take. */
-export interface DownloadLimits {
-  /** At one time in this process; each holds a file open. */
-  most: number;
-  /** Of these, of one address (of IPv6: one /64), so that nobody holds all. Machines behind one address share them. */
-  mostOfSource: number;
+export interface DownloadLimits extends PlaceLimits {
   /** Bytes a second; who takes less over a longer time is cut off. */
   slowestBytesPerSecond: number;
   /** Milliseconds that one who takes nothing is waited for at the beginning; five times as long after much was taken. */
@@ -23,6 +19,7 @@ export interface DownloadLimits {
 export const downloadLimits: DownloadLimits = {
   most: 64,
   mostOfSource: 8,
+  mostOfNetwork: 32,
   slowestBytesPerSecond: 32 * 1024,
   patienceMs: 30_000,
 };
@@ -48,11 +45,11 @@ export interface DownloadFile extends AgentArtifact {
 /** Answers with files. */
 export class Downloads {
   readonly #limits: DownloadLimits;
-  readonly #bySource = new Map<string, number>();
-  #running = 0;
+  readonly #places: DownloadPlaces;
 
   constructor(limits: DownloadLimits = downloadLimits) {
     this.#limits = limits;
+    this.#places = new DownloadPlaces(limits);
   }
 
   /**
@@ -84,7 +81,7 @@ export class Downloads {
       },
     };
     if (method === "HEAD") return new Response(null, answer);
-    const leave = this.#enter(address === null ? "" : sourceOfAddress(address));
+    const leave = this.#enter(address);
     try {
       return new Response(this.#send(await openAsBuilt(file), part, leave), answer);
     } catch (error) {
@@ -94,21 +91,13 @@ export class Downloads {
   }
 
   /** Takes a place; the function returned gives it back. */
-  #enter(source: string): () => void {
-    const own = this.#bySource.get(source) ?? 0;
-    if (own >= this.#limits.mostOfSource || this.#running >= this.#limits.most)
-      throw new OrchestratorError("RATE_LIMITED", {
-        message: "Too many machines fetch the agent; try again.",
-        details: { retry_after_seconds: retrySeconds },
-      });
-    this.#bySource.set(source, own + 1);
-    this.#running += 1;
-    return () => {
-      const left = (this.#bySource.get(source) ?? 1) - 1;
-      if (left === 0) this.#bySource.delete(source);
-      else this.#bySource.set(source, left);
-      this.#running -= 1;
-    };
+  #enter(address: string | null): () => void {
+    const leave = this.#places.take(address);
+    if (leave !== null) return leave;
+    throw new OrchestratorError("RATE_LIMITED", {
+      message: "Too many machines fetch the agent; try again.",
+      details: { retry_after_seconds: retrySeconds },
+    });
   }
 
   #send(handle: FileHandle, { from, to }: ByteRange, leave: () => void): ReadableStream<Uint8Array> {

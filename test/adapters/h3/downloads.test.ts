@@ -11,7 +11,7 @@ import { H3, serve } from "h3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
-import type { DownloadLimits } from "../../../adapters/h3/downloads.ts";
+import { downloadLimits, type DownloadLimits } from "../../../adapters/h3/downloads.ts";
 import { mountInstallPages } from "../../../adapters/h3/install-pages.ts";
 import { send } from "../../support/http.ts";
 import { eventually } from "../../support/processes.ts";
@@ -33,8 +33,9 @@ function builtFolder(size: number): string {
   return folder;
 }
 
-async function start(size: number): Promise<number> {
+async function start(size: number, trustedProxies: string[] = []): Promise<number> {
   const server = await startServer({
+    trustedProxies,
     storage: new MemoryStorage(),
     listen: { port: 0 },
     agentDir: builtFolder(size),
@@ -44,7 +45,7 @@ async function start(size: number): Promise<number> {
 }
 
 /** Starts the pages alone, with limits of a test. */
-async function startWith(downloadLimits: DownloadLimits): Promise<number> {
+async function startWith(limits: DownloadLimits): Promise<number> {
   const h3 = new H3({ silent: true });
   const pages = {
     orchestrator: { publicKey: new Uint8Array(32) },
@@ -52,7 +53,7 @@ async function startWith(downloadLimits: DownloadLimits): Promise<number> {
     agentUrl: null,
     agentPath: "/agent/v1",
     trustedProxies: [],
-    downloadLimits,
+    downloadLimits: limits,
   };
   mountInstallPages({ h3, mountPath: "", createRequestId: () => "id" }, pages);
   const server = serve(h3, { port: 0, hostname: "127.0.0.1", silent: true });
@@ -62,8 +63,9 @@ async function startWith(downloadLimits: DownloadLimits): Promise<number> {
 }
 
 /** Begins a download from an address of loopback, and reads nothing of it. */
-async function begin(port: number, localAddress: string): Promise<IncomingMessage> {
-  const asked = request({ host: "127.0.0.1", port, localAddress, path: "/agent/linux-x64", agent: false });
+async function begin(port: number, localAddress: string, headers = {}): Promise<IncomingMessage> {
+  const path = "/agent/linux-x64";
+  const asked = request({ host: "127.0.0.1", port, localAddress, path, headers, agent: false });
   asked.on("error", () => {}).end();
   onTestFinished(() => void asked.destroy());
   const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -98,17 +100,33 @@ describe("machines that fetch and do not read", () => {
 
   test("hold no more than 64 places in all, and who comes then is told when to ask again", async () => {
     const port = await start(largeBytes);
-    for (let host = 1; host <= 8; host += 1) {
-      const held = await Promise.all(Array.from({ length: 8 }, () => begin(port, `127.0.1.${host}`)));
+    for (let host = 0; host < 8; host += 1) {
+      const address = `127.0.${host % 2}.${host + 1}`;
+      const held = await Promise.all(Array.from({ length: 8 }, () => begin(port, address)));
       expect(held.every(({ statusCode }) => statusCode === 200)).toBe(true);
     }
-    const { statusCode, headers } = await begin(port, "127.0.1.9");
+    const { statusCode, headers } = await begin(port, "127.0.2.1");
     expect([statusCode, headers["retry-after"]]).toEqual([429, "10"]);
     expect((await send(port, { path: "/livez" })).status).toBe(200);
   });
 
+  test("hold no more than half of the places of one network, however many addresses they have", async () => {
+    const port = await start(largeBytes, ["127.0.0.1"]);
+    const from = (address: string) => begin(port, "127.0.0.1", { "x-forwarded-for": address });
+    const held: (number | undefined)[] = [];
+    for (let n = 0; n < 40; n += 1) held.push((await from(`2001:db8:1:${n.toString(16)}::1`)).statusCode);
+    expect(held).toEqual([...Array<number>(32).fill(200), ...Array<number>(8).fill(429)]);
+    expect(await bytesOf(await from("2001:db8:2::1"))).toBe(largeBytes);
+  });
+
   test("are cut off, and their places are free; who reads steadily gets all of it", async () => {
-    const limits = { most: 4, mostOfSource: 3, slowestBytesPerSecond: 8 << 20, patienceMs: 600 };
+    const limits = {
+      most: 4,
+      mostOfSource: 3,
+      mostOfNetwork: 4,
+      slowestBytesPerSecond: 8 << 20,
+      patienceMs: 600,
+    };
     const port = await startWith(limits);
     const slow = await Promise.all([1, 2, 3].map(() => begin(port, "127.0.0.1")));
     const drips = slow.map((response) => setInterval(() => response.read(1), 50));
@@ -129,7 +147,7 @@ describe("machines that fetch and do not read", () => {
 
 test("a socket that stops to read gives its place back within five times the patience", async () => {
   const patienceMs = 600;
-  const port = await startWith({ most: 1, mostOfSource: 1, slowestBytesPerSecond: 32 * 1024, patienceMs });
+  const port = await startWith({ ...downloadLimits, most: 1, patienceMs });
   const socket = connect(port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
   socket.on("error", () => {});
