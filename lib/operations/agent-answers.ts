@@ -60,7 +60,8 @@ export class AgentAnswers {
   progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
     if (!this.isRunning(nodeId, message.operation_id)) return;
     const { feeds, told } = this.#parts;
-    feeds.push(message.operation_id, toStep(told.progress(message)));
+    const cleaned = told.progress(message);
+    if (cleaned) feeds.push(message.operation_id, toStep(cleaned));
   }
 
   /**

@@ -63,9 +63,9 @@ export class Commands {
     { node_id: nodeId, operation_id: operationId, kind }: Operation,
     resources: readonly ResolvedResource[],
   ): Promise<SealedSecrets | null> {
-    const sealed = await this.#secrets.seal({ nodeId, operationId, resources, isCheck: kind === "check" });
+    // First: the agent may have it already, and tells of it also where it may not be given the secrets any more.
     await this.#told.begin(operationId, resources);
-    return sealed;
+    return this.#secrets.seal({ nodeId, operationId, resources, isCheck: kind === "check" });
   }
 
   /**

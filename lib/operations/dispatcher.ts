@@ -247,6 +247,7 @@ export class Dispatcher {
     const { operation_id, node_id, deadline_at = 0 } = operation;
     const none = { commandId: null, cancelId: null, isDoubted: false };
     this.#lanes.of(node_id).running = { operationId: operation_id, deadlineAt: deadline_at, ...none };
+    this.#told.expect(operation);
   }
 
   async #command(operation: Operation): Promise<void> {

@@ -22,17 +22,27 @@ type Result = MessageOf<AgentMessage, "result">;
 export class ToldSecrets {
   readonly #secrets: SecretService;
   readonly #snapshots: Snapshots;
-  readonly #told = new Map<string, Told>();
+  /** By operation; null until it is known what to take out. */
+  readonly #told = new Map<string, Told | null>();
 
   constructor({ secrets, snapshots }: { secrets: SecretService; snapshots: Snapshots }) {
     this.#secrets = secrets;
     this.#snapshots = snapshots;
   }
 
-  /** An operation with secrets is sent to its agent, and may tell something from now on. */
+  /** An agent has an operation, and may tell something from now on. Where it has secrets that waits for {@link begin}. */
+  expect({ operation_id, has_secrets }: Readonly<OperationDocument>): void {
+    if (has_secrets === true && !this.#told.has(operation_id)) this.#told.set(operation_id, null);
+  }
+
+  /** What is told of an operation is cleaned from now on. Where it was already that goes on: half a secret may have come. */
   async begin(operationId: string, resources: readonly ResolvedResource[]): Promise<void> {
+    if (this.#told.get(operationId) !== null) return;
     const redactor = await this.#secrets.redactor(resources);
-    if (!redactor.isEmpty) this.#told.set(operationId, { redactor, streams: new Map() });
+    // It may have ended, or begun, meanwhile.
+    if (this.#told.get(operationId) !== null) return;
+    if (redactor.isEmpty) this.#told.delete(operationId);
+    else this.#told.set(operationId, { redactor, streams: new Map() });
   }
 
   /** An operation tells nothing more. */
@@ -40,10 +50,13 @@ export class ToldSecrets {
     this.#told.delete(operationId);
   }
 
-  /** What an agent tells while it runs an operation. What may be the beginning of a secret comes with what follows. */
-  progress(message: Progress): Progress {
+  /**
+   * What an agent tells while it runs an operation; null where it can't be cleaned yet. What may be the beginning of a secret comes with
+   * what follows.
+   */
+  progress(message: Progress): Progress | null {
     const told = this.#told.get(message.operation_id);
-    if (!told) return message;
+    if (!told) return told === null ? null : message;
     const { redactor } = told;
     if (message.type === "progress")
       return { ...message, results: message.results.map((each) => cleanResult(each, redactor)) };
