@@ -6,13 +6,12 @@
  *     │                 └─nothing heard by the deadline─▶ unknown ──result after all──▶ (as above)
  *     └─cancelled, expired, or refused by the agent─▶ cancelled | failed
  *
- * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent
- * runs one id once and answers a second time with the result it kept. So after a restart of either side every running
- * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace; after a start,
- * not before agents had time to come back; see sweeper.ts). Of what is unknown its agent is asked; see inquiries.ts. So it is of what was open
- * in a backup that was restored; what waits of it begins only when an operator has the server go on. A wish to
- * cancel is on disk too, and follows the operation whenever it is sent. What can't be written is tried again: an operation
- * never stays open because the storage was full when it should have ended.
+ * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent runs one id once and
+ * answers a second time with the result it kept. So after a restart of either side every running operation is simply sent again when its agent
+ * is there, until its deadline (seconds allowed plus grace; after a start, not before agents had time to come back; see sweeper.ts). Of what
+ * is unknown its agent is asked; see inquiries.ts. So it is of what was open in a backup that was restored; what waits of it begins only when
+ * an operator has the server go on. A wish to cancel is on disk too, and follows the operation whenever it is sent. What can't be written is
+ * tried again: an operation never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
