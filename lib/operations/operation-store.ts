@@ -99,14 +99,10 @@ export class OperationStore {
     return counts;
   }
 
-  /** Agents with an operation of a status of which more is to come, up to some. */
-  unsettledAgents(status: OperationStatus, most: number): string[] {
-    const nodeIds = new Set<string>();
-    for (const operation of this.#unsettled.values()) {
-      if (nodeIds.size === most) break;
-      if (operation.status === status) nodeIds.add(operation.node_id);
-    }
-    return [...nodeIds];
+  /** The agent of each operation of a status of which more is to come. */
+  *unsettledAgents(status: OperationStatus): Generator<string, void> {
+    for (const operation of this.#unsettled.values())
+      if (operation.status === status) yield operation.node_id;
   }
 
   /** Writes new operations in one step. */

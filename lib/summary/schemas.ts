@@ -55,7 +55,7 @@ export const summarySchema = z
       ),
     operations: z
       .object({ queued: count, running: count, unknown: count })
-      .describe("Operations of which more is to come."),
+      .describe("Operations of which more is to come; of those that are unknown those of approved agents."),
     rollouts: z
       .object({ running: count, paused: count, stopping: count })
       .describe("Rollouts that have not ended."),

@@ -40,7 +40,7 @@ export class FleetSummary {
 
   async #count(): Promise<Counts> {
     const { agents, operations, rollouts, thresholds } = this.#features;
-    const { queued = 0, running = 0, unknown = 0 } = operations.store.unsettledCounts();
+    const { queued = 0, running = 0 } = operations.store.unsettledCounts();
     const open = { running: 0, paused: 0, stopping: 0 };
     for await (const { status } of rollouts.store.open())
       if (status in open) open[status as keyof typeof open] += 1;
@@ -51,7 +51,7 @@ export class FleetSummary {
         away: await agents.countAway(),
       },
       ...agents.findings.counts(),
-      operations: { queued, running, unknown },
+      operations: { queued, running, unknown: this.#agentsOfUnknown().length },
       rollouts: open,
       alarms: thresholds.alarmCounts(),
     };
@@ -83,11 +83,11 @@ export class FleetSummary {
 
   /** Some of the agents that something is about, by their names. */
   async #agentsOf({ kind, severity }: Pick<Attention, "kind" | "severity">): Promise<Attention["agents"]> {
-    const { agents, operations, thresholds } = this.#features;
+    const { agents, thresholds } = this.#features;
     const nodeIds = await {
       alarms: () => thresholds.alarmedAgents(severity, mostNamed),
       failed_applies: () => this.#firstOf({ last_apply: "unsuccessful" }),
-      unknown_operations: () => operations.store.unsettledAgents("unknown", mostNamed),
+      unknown_operations: () => [...new Set(this.#agentsOfUnknown())].slice(0, mostNamed),
       away_agents: () => agents.awayAgents(mostNamed),
       drifted_agents: () => this.#firstOf({ drift: "drifted" }),
       failed_drift_checks: () => this.#firstOf({ drift: "failed" }),
@@ -96,6 +96,14 @@ export class FleetSummary {
     }[kind]();
     const described = await agents.describe(nodeIds);
     return described.map(({ node_id, name }) => ({ node_id, name }));
+  }
+
+  /** The agent of each unknown operation. One that is not in the fleet any more is never heard, and nobody can do anything about it. */
+  #agentsOfUnknown(): string[] {
+    const { agents, operations } = this.#features;
+    return [...operations.store.unsettledAgents("unknown")].filter((nodeId) =>
+      agents.registry.isApproved(nodeId),
+    );
   }
 
   /** The first agents that pass a filter; approved ones where it says nothing else. */

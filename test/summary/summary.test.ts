@@ -129,6 +129,27 @@ test("work that waits is counted until it has ended", async () => {
   expect(attention.map(({ kind }) => kind)).not.toContain("failed_applies");
 });
 
+test("an operation that nobody heard of counts for as long as its agent may tell of it", async () => {
+  await using fleet = await createTestOrchestrator();
+  const { orchestrator } = fleet;
+  await orchestrator.modules.upload(systemCaller, { content: file("/web") });
+  const { nodeId: node_id } = await approved(fleet, 1);
+  const unheard = { node_id, modules: ["web"], timeout_seconds: 10, wait_seconds: 0 };
+  await orchestrator.operations.apply(systemCaller, unheard);
+  for (let minute = 0; minute < 5; minute++) await fleet.clock.advance(60_000);
+  const kinds = async () => (await summaryOf(fleet)).attention.map(({ kind, count }) => [kind, count]);
+  expect(await kinds()).toContainEqual(["unknown_operations", 1]);
+  expect((await summaryOf(fleet)).operations.unknown).toBe(1);
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  expect((await summaryOf(fleet)).operations.unknown).toBe(0);
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  expect((await summaryOf(fleet)).operations.unknown).toBe(1);
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await orchestrator.agents.remove(systemCaller, { node_id });
+  await settleAll();
+  expect(await summaryOf(fleet)).toMatchObject({ operations: { unknown: 0 }, attention: [] });
+});
+
 test("alarms are counted by severity, and machines with many hide no other that has one", async () => {
   await using fleet = await createTestOrchestrator();
   const limit = { condition: "above", value: 4, for_seconds: 0, recovery_seconds: 0 } as const;
