@@ -22,7 +22,7 @@ export function matches(name: string, wanted: readonly string[]): boolean {
 }
 
 /**
- * Shows series, a line for each: its newest value, what it was between, and its course.
+ * Shows series, a line for each: its newest value, what it was between, and its course, from where anything was measured.
  *
  * @param view - Default: everything in full.
  */
@@ -30,25 +30,37 @@ export function describeMetrics(agent: string, history: MetricHistory, view?: Ta
   const { from, to, step_seconds, series } = history;
   if (series.length === 0)
     return toLines([toLine(`${agent}: nothing was measured between ${from} and ${to}.`)]);
-  const head = toLine(`${agent}: ${from} to ${to}, a point each ${step_seconds} s`);
+  const drawn = sinceFirst(history);
+  const head = toLine(`${agent}: ${drawn.from} to ${to}, a point each ${step_seconds} s`);
   const room =
-    view === undefined || view.isWide ? sparklinePoints : roomBeside(toTable(series, values), view);
+    view === undefined || view.isWide ? sparklinePoints : roomBeside(toTable(series, valueColumns), view);
   return (
     toLines([head]) +
     toTable(
       series,
-      [...values, ["COURSE", (each) => sparkline(each, history, room), { isWhole: true }]],
+      [...valueColumns, ["COURSE", (each) => sparkline(each, drawn, room), { isWhole: true }]],
       view,
     )
   );
 }
 
-const values: readonly Column<Series>[] = [
+const valueColumns: readonly Column<Series>[] = [
   ["SERIES", ({ name }) => name],
   ["NOW", (each) => toAmount(lastOf(each), each.unit)],
   ["LEAST", (each) => toAmount(extremeOf(each, 2, Math.min), each.unit)],
   ["MOST", (each) => toAmount(extremeOf(each, 3, Math.max), each.unit)],
 ];
+
+/** The part of a history in which there is anything: a machine that came ten minutes ago has no hour to draw. */
+function sinceFirst(history: MetricHistory): MetricHistory {
+  const firsts = history.series.map(
+    ({ points }) => points.find(([, mean]) => mean !== null)?.[0] ?? Infinity,
+  );
+  const first = Math.min(...firsts);
+  return first === Infinity || first <= Date.parse(history.from)
+    ? history
+    : { ...history, from: new Date(first).toISOString() };
+}
 
 /** Characters that are left beside a table: a course is cut to fewer points, never at its end, which is now. */
 function roomBeside(table: string, { width }: TableView): number {
@@ -139,6 +151,6 @@ function extremeOf(
   place: 2 | 3,
   pick: (a: number, b: number) => number,
 ): number | undefined {
-  const told = points.map((point) => point[place] ?? point[1]).filter((value) => typeof value === "number");
-  return told.length === 0 ? undefined : told.reduce((a, b) => pick(a, b));
+  const values = points.map((point) => point[place] ?? point[1]).filter((value) => typeof value === "number");
+  return values.length === 0 ? undefined : values.reduce((a, b) => pick(a, b));
 }

@@ -91,6 +91,13 @@ it("draws fewer points where a line has less room, and never leaves out the newe
   }
 });
 
+it("begins where anything was measured, and keeps the time since a machine fell silent", () => {
+  const history = historyOf([...Array.from({ length: 37 }, () => null), 1, 2, null]);
+  const [head, , row] = describeMetrics("web-1", history).split("\n");
+  expect(head).toBe("web-1: 2030-01-01T00:37:00.000Z to 2030-01-01T00:40:00.000Z, a point each 60 s");
+  expect(row).toMatch(/ {2}2 {2,}▁█ $/);
+});
+
 it.each<[string[], string, boolean]>([
   [[], "load.1", true],
   [["load"], "load.1", true],
