@@ -22,7 +22,17 @@ const open: Readonly<Record<string, string>> = {
   "idempotency.once": "makes the call that it is given, which asks",
 };
 
-const life = ["start", "stop", "letGo", "listen", "checkReady", "servedAt", "publicKey", "resourceTypes"];
+const life = [
+  "start",
+  "stop",
+  "beginDrain",
+  "letGo",
+  "listen",
+  "checkReady",
+  "servedAt",
+  "publicKey",
+  "resourceTypes",
+];
 
 let test: TestOrchestrator;
 beforeAll(async () => (test = await createTestOrchestrator()));
