@@ -5,7 +5,7 @@ import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { parseSelector } from "../selectors/parse.ts";
-import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
+import { commonPropertiesSchema, noSuchType, resolveResource, splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { findConditionFaults } from "./conditions.ts";
 import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
@@ -204,7 +204,7 @@ export class ModuleReader {
       if (!specResult.success) yield* this.#addZodIssues(specResult.error, path, open);
       else if (common["sensitive"] !== true) identity = type.identity(specResult.data);
     } else if (typeof typeName === "string") {
-      this.#add([...path, "type"], `There is no resource type "${typeName}".`);
+      this.#add([...path, "type"], noSuchType(typeName, this.#types));
     }
     const written = identityAsWritten(type, definition);
     const isLiteral = written === null || !isTemplate(written);

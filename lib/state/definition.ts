@@ -1,6 +1,7 @@
 /** From a resource as a module writes it to one as an agent gets it. Pure: templates are evaluated before. */
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
+import { didYouMean } from "../internal/check-options.ts";
 import type { JsonObject } from "../json.ts";
 import { identityKeyAmong, type ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
@@ -63,6 +64,11 @@ export interface ResolveOptions {
 /** A resolved resource, or why there is none: one issue for each fault, with its path in the definition. */
 export type Resolution = { ok: true; resource: ResolvedResource } | { ok: false; issues: Issue[] };
 
+/** What is said of a type that does not exist, with the name that may have been meant. */
+export function noSuchType(name: string, types: ResourceTypes): string {
+  return `There is no resource type "${name}"${didYouMean(name, types.keys()) || "."}`;
+}
+
 /** Takes a definition apart into the properties of every resource and those of its type. */
 export function splitDefinition(definition: JsonObject): { common: JsonObject; spec: JsonObject } {
   const common: JsonObject = {};
@@ -80,7 +86,7 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   if (!common.success) return { ok: false, issues: toIssues(common.error) };
   const { id, type: typeName, when: _when, removal = options.removal, ...rest } = common.data;
   const type = (options.types ?? resourceTypes).get(typeName);
-  if (!type) return fault(["type"], `There is no resource type "${typeName}".`);
+  if (!type) return fault(["type"], noSuchType(typeName, options.types ?? resourceTypes));
   const spec = type.schema.safeParse(parts.spec);
   if (!spec.success) return { ok: false, issues: toIssues(spec.error) };
 

@@ -27,7 +27,9 @@ describe("a server that can't start says why in one line", () => {
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
     const dataDir = join(temporaryFolder(), "data");
-    expect(await failure(["--port", String(port), "--data-dir", dataDir])).toContain("ADDRESS_IN_USE");
+    expect(await failure(["--port", String(port), "--data-dir", dataDir])).toBe(
+      `fleetwright: ADDRESS_IN_USE: Can't listen at 127.0.0.1:${port}. Stop what listens there, or choose another port with --port, or --metrics-port.\n`,
+    );
   });
 
   it("for a data folder that another server uses", async () => {

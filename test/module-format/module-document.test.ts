@@ -51,7 +51,11 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   ],
   ["a resource that is no map", `${head}  - file\n`, [/^3:5 /]],
   ["a resource without a type", `${head}  - { path: /a }\n`, ['3:5 "type" is missing.']],
-  ["an unknown type", `${head}  - { type: fiel, path: /a }\n`, ['3:13 There is no resource type "fiel".']],
+  [
+    "an unknown type",
+    `${head}  - { type: fiel, path: /a }\n`,
+    ['3:13 There is no resource type "fiel", did you mean file?'],
+  ],
   [
     "a wrong property",
     `${head}  - type: file\n    path: etc/x\n    mode: 644\n    oops: 1\n`,

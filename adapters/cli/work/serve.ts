@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { FileStorage, systemClock, toHex } from "fleetwright";
+import { FileStorage, isOrchestratorError, OrchestratorError, systemClock, toHex } from "fleetwright";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
 import { readAdminKeys } from "../admin-keys.ts";
@@ -52,7 +52,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     agentDir: agentDir ?? builtAgent,
     logger,
     listen: { host, port, allowInsecure, ...(shown && { tls: shown }) },
-  });
+  }).catch(nameThePort);
   const renewal =
     source && shown && new CertificateRenewal({ server, source, shown, clock: systemClock, logger });
   try {
@@ -100,4 +100,11 @@ function announce(
       ["Next", login],
     ]),
   );
+}
+
+/** Says by which setting another port is chosen. */
+function nameThePort(error: unknown): never {
+  if (!isOrchestratorError(error, "ADDRESS_IN_USE")) throw error;
+  const message = `${error.message} Stop what listens there, or choose another port with --port, or --metrics-port.`;
+  throw new OrchestratorError("ADDRESS_IN_USE", { message, cause: error });
 }

@@ -240,7 +240,7 @@ channels:
       evil\\u{1b}[31m\\nname.yaml:1:1: VALIDATION_FAILED The file must be a map.
       fleet.yaml:2:1: VALIDATION_FAILED asignments: "asignments" is not known here, did you mean assignments?
       huge.yaml:1:1: VALIDATION_FAILED The file is larger than 512 KiB.
-      modules/web.yaml:3:11: MODULE_INVALID resources.0.type: There is no resource type "fil".
+      modules/web.yaml:3:11: MODULE_INVALID resources.0.type: There is no resource type "fil", did you mean file?
       outside:1:1: VALIDATION_FAILED Links are not followed: have the file itself in the folder.
       outside.yaml:1:1: VALIDATION_FAILED Links are not followed: have the file itself in the folder.
       fleetwright: The folder has 16 faults. Nothing was changed.

@@ -127,7 +127,7 @@ describe("a channel", () => {
     const loopback = await webhook(test, "http://[::1]:9/");
     expect(await channels.test(systemCaller, { id: loopback.id })).toMatchObject({
       delivered: false,
-      error: "the host is a loopback address, which is not allowed",
+      error: "the host is a loopback address, which channelNetworks does not allow",
     });
   });
 });

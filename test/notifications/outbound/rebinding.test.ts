@@ -42,7 +42,7 @@ describe("a name server that says a public address first and a private one then"
     expect(asked).toEqual(["rebinding.example"]);
     expect(await outbound.request(url, { method: "POST", body: "second" })).toEqual({
       ok: false,
-      error: "the name of the host leads to a loopback address, which is not allowed",
+      error: "the name of the host leads to a loopback address, which channelNetworks does not allow",
       permanent: true,
     });
     expect(asked).toEqual(["rebinding.example", "rebinding.example"]);
@@ -94,7 +94,7 @@ describe("an answer", () => {
     expect(outcome).toMatchObject({ ok: false, permanent: true });
     expect(outcome).toHaveProperty(
       "error",
-      expect.stringMatching(/^the name of the host leads to .* not allowed$/),
+      expect.stringMatching(/^the name of the host leads to .* address, which channelNetworks does not allow$/),
     );
     expect([received.length, insideConnections(), asked.length]).toEqual([0, 0, 1]);
   });
