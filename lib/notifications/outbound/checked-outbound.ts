@@ -113,7 +113,9 @@ export class CheckedOutbound implements Outbound {
       if (address !== null && (special === null || this.#allowed.some((each) => isWithin(each, address))))
         return address;
       const leads = kind === "address" ? "the host is" : "the name of the host leads to";
-      throw new OutboundFault(`${leads} ${special} address, which channelNetworks does not allow`, { permanent: true });
+      throw new OutboundFault(`${leads} ${special} address, which channelNetworks does not allow`, {
+        permanent: true,
+      });
     });
   }
 }

@@ -94,7 +94,9 @@ describe("an answer", () => {
     expect(outcome).toMatchObject({ ok: false, permanent: true });
     expect(outcome).toHaveProperty(
       "error",
-      expect.stringMatching(/^the name of the host leads to .* address, which channelNetworks does not allow$/),
+      expect.stringMatching(
+        /^the name of the host leads to .* address, which channelNetworks does not allow$/,
+      ),
     );
     expect([received.length, insideConnections(), asked.length]).toEqual([0, 0, 1]);
   });
