@@ -249,27 +249,26 @@ export class Dispatcher {
     this.#told.expect(operation);
   }
 
-  async #command(operation: Operation): Promise<void> {
+  async #command(operation: Operation, how: "run" | "ask" = "run"): Promise<void> {
     const { running } = this.#lanes.of(operation.node_id);
     const id = this.#commands.nextId();
-    if (running?.operationId === operation.operation_id) running.commandId = id;
-    await this.#commands.run(id, operation);
+    // What is asked is late on purpose: that is no sign of a clock that is wrong.
+    if (running?.operationId === operation.operation_id)
+      Object.assign(running, { commandId: id, ...(how === "ask" && { isDoubted: true }) });
+    await this.#commands[how](id, operation);
     // Read again: a wish to cancel may have overtaken the command, or found the agent away.
     const now = await this.#store.read(operation.operation_id);
     if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
   }
 
-  /** Where a secret may not be given any more an agent that has the operation needs none, and one that has not must not begin. */
+  /** Where it may not begin now, an agent that has the operation goes on with it, and one that has not must not begin. */
   async #commandAgain(operation: Operation): Promise<void> {
+    if (this.held.forbids(operation)) return this.#command(operation, "ask");
     try {
       await this.#command(operation);
     } catch (error) {
       if (!isOrchestratorError(error, "SECRET_UNAVAILABLE")) throw error;
-      const { running } = this.#lanes.of(operation.node_id);
-      const id = this.#commands.nextId();
-      if (running?.operationId === operation.operation_id)
-        Object.assign(running, { commandId: id, isDoubted: true });
-      await this.#commands.ask(id, operation);
+      await this.#command(operation, "ask");
     }
   }
 

@@ -94,8 +94,17 @@ export class HeldWork {
   }
 
   /** What keeps an operation that waits from beginning now; null where no window does. */
-  freezeOf({ status, kind, node_id, override_window }: Operation): Freeze | null {
-    const mayBeHeld = status === "queued" && (kind === "apply" || kind === "run") && override_window !== true;
+  freezeOf(operation: Operation): Freeze | null {
+    return operation.status === "queued" ? this.#freezeOf(operation) : null;
+  }
+
+  /** Whether an operation that was sent may not begin now where it never reached its agent. */
+  forbids(operation: Operation): boolean {
+    return this.#freezeOf(operation) !== null;
+  }
+
+  #freezeOf({ kind, node_id, override_window }: Operation): Freeze | null {
+    const mayBeHeld = (kind === "apply" || kind === "run") && override_window !== true;
     return mayBeHeld ? this.#parts.maintenance.freezeOf(node_id) : null;
   }
 
