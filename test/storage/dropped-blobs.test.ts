@@ -28,6 +28,13 @@ async function checkpoint(folder: string, storage: FileStorage): Promise<void> {
     .not.toBe(before);
 }
 
+/** A logger, and the errors that it was told. */
+function errorsOf() {
+  const errors: string[] = [];
+  const error = (message: string): void => void errors.push(message);
+  return { errors, logger: { debug() {}, info() {}, warn() {}, error } };
+}
+
 /** The folder as a process leaves it that is killed now. */
 function killed(folder: string): string {
   const copy = temporaryFolder();
@@ -91,8 +98,7 @@ test("a snapshot stands for what was dropped before it: what is made anew after 
 test("a file that can't be removed keeps the journal that says so, until it can", async () => {
   const folder = temporaryFolder();
   const disk = new LimitedDisk();
-  const errors: string[] = [];
-  const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  const { errors, logger } = errorsOf();
   const storage = await openStorage({ folder, disk, logger, ...small });
   await storage.appendBlob("b", Buffer.from("old"));
   disk.only = /blobs/;
@@ -113,8 +119,7 @@ test("a file that can't be removed keeps the journal that says so, until it can"
 test("what is made anew while no snapshot can be written says so once", async () => {
   const folder = temporaryFolder();
   const disk = new LimitedDisk();
-  const errors: string[] = [];
-  const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) };
+  const { errors, logger } = errorsOf();
   const storage = await openStorage({ folder, disk, logger, ...small });
   await storage.appendBlob("b", Buffer.from("old"));
   await storage.commit([drop]);
