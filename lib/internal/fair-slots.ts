@@ -44,6 +44,12 @@ export class FairSlots {
     return this.#addresses.get(id);
   }
 
+  /** Slots of an address, of IPv6 of its /64. */
+  countOf(address: string | null): number {
+    const from = address ?? "";
+    return this.#networks.get(networkOfAddress(from))?.get(sourceOfAddress(from))?.size ?? 0;
+  }
+
   /** Gives somebody a slot, or notes where and when he was seen since. */
   set(id: string, address: string | null, seenAt: number): void {
     const from = address ?? "";

@@ -116,9 +116,9 @@ export class AgentConnection {
     this.#end({ code: "AGENT_TIMEOUT", message: "The agent connected anew, and this connection was dead." });
   }
 
-  /** Ends the connection in order, and tells the agent to come again at once: to another server. */
-  letGo(reason: string): void {
-    this.#end({ code: null, message: reason, retryMs: 0 }, closeCode.goingAway);
+  /** Ends the connection in order, and tells the agent in how many milliseconds to come again: 0 is at once, to another server. */
+  sendAway(closeWith: number, reason: string, retryMs: number): void {
+    this.#end({ code: null, message: reason, retryMs }, closeWith);
   }
 
   /** Ends the connection in order. */

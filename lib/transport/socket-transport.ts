@@ -12,6 +12,7 @@ import { AgentConnection } from "./agent-connection.ts";
 import { defaultSendLimitBytes } from "./channel.ts";
 import type { ConnectionHost } from "./connection-host.ts";
 import { FrameTurns } from "./frame-turns.ts";
+import { HandshakePlaces } from "./handshake-places.ts";
 import { LongReads } from "./long-reads.ts";
 import { ReturnSlots } from "./return-slots.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
@@ -26,8 +27,8 @@ export interface SocketTransportOptions {
   /** Agents that may be connected and wait for approval, 1 to 1,000,000; past it, one from where most wait gives way. Default 100. */
   maxPendingAgents?: number;
   /**
-   * Handshakes at one time, 1 to 1,000,000; further agents are turned away and told when to try again. Each may hold a frame of
-   * 1 MiB. Default 256.
+   * Handshakes at one time, 1 to 1,000,000; further agents are turned away and told when to try again, or take the place of one that
+   * goes on for 3 s or of a network that holds more than a quarter. Each may hold a frame of 1 MiB. Default 256.
    */
   maxHandshakes?: number;
   /**
@@ -70,7 +71,7 @@ export class SocketTransport implements Transport {
   #returnSlots: ReturnSlots | null = null;
   #drain: Spread | null = null;
   readonly #connections = new Set<AgentConnection>();
-  readonly #handshaking = new Set<AgentConnection>();
+  readonly #handshakes: HandshakePlaces<AgentConnection>;
   /** The one connection of each agent that has proved its key, from then on. */
   readonly #agents = new Map<string, AgentConnection>();
   /** The agents that are connected and wait for approval. */
@@ -82,6 +83,7 @@ export class SocketTransport implements Transport {
   constructor(options: SocketTransportOptions = {}) {
     checkOptions(options, socketTransportOptions, { of: new.target.name });
     this.#options = withDefaults(options, socketTransportOptions);
+    this.#handshakes = new HandshakePlaces(this.#options.maxHandshakes);
   }
 
   /** Begins to take connections that are handed to {@link SocketTransport.accept}. */
@@ -125,11 +127,12 @@ export class SocketTransport implements Transport {
    */
   async drain(overMs: number): Promise<void> {
     if (!this.#host || this.#drain) return this.#drain?.done;
-    const reason = "the orchestrator stops";
+    const letGo = (connection: AgentConnection): void =>
+      connection.sendAway(closeCode.goingAway, "the orchestrator stops", 0);
     const open = [...this.#connections].filter(({ isOpen }) => isOpen);
     const { clock } = this.#host.context;
-    this.#drain = spread(open, { clock, overMs, each: (connection) => connection.letGo(reason) });
-    for (const connection of this.#handshaking) connection.letGo(reason);
+    this.#drain = spread(open, { clock, overMs, each: letGo });
+    for (const connection of this.#handshakes.holders()) letGo(connection);
     await this.#drain.done;
   }
 
@@ -144,32 +147,36 @@ export class SocketTransport implements Transport {
       return;
     }
     // Turned away with no more than when to come again: an answer, or a record, for each is what a flood wants.
-    const retryMs = this.#turnAway(socket.remoteAddress);
-    if (retryMs !== null) {
-      socket.close(closeCode.tryAgainLater, toCloseReason("RATE_LIMITED", retryMs));
+    const { remoteAddress } = socket;
+    if (!this.#hasRoom(this.#host, remoteAddress)) {
+      socket.close(closeCode.tryAgainLater, toCloseReason("RATE_LIMITED", this.#retryMs(remoteAddress)));
       return;
     }
     const connection = new AgentConnection(socket, this.#host);
     this.#connections.add(connection);
-    this.#handshaking.add(connection);
+    this.#handshakes.take(connection, remoteAddress, this.#host.context.clock.monotonic());
     this.#returnSlots?.began();
   }
 
-  /** When a connection is to come again for which there is no room; null where there is. */
-  #turnAway(address: string | null): number | null {
-    const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
-    const isFull = this.#handshaking.size >= maxHandshakes;
+  /** Whether there is room for a handshake from an address: where all places are taken, another one may have to give way. */
+  #hasRoom({ context }: ConnectionHost<AgentConnection>, address: string | null): boolean {
+    if (this.#handshakes.countOf(address) >= this.#options.maxHandshakesPerAddress) return false;
+    if (!this.#handshakes.isFull) return true;
+    const other = this.#handshakes.giveWay(address, context.clock.monotonic());
+    other?.sendAway(closeCode.tryAgainLater, "its place was needed", this.#retryMs(other.remoteAddress));
+    return other !== null;
+  }
+
+  /** When one of an address is to come again, milliseconds. */
+  #retryMs(address: string | null): number {
+    const { isFull, size } = this.#handshakes;
     const source = address === null ? "" : sourceOfAddress(address);
-    let ofSource = 0;
-    for (const { remoteAddress } of this.#handshaking)
-      if (remoteAddress !== null && sourceOfAddress(remoteAddress) === source) ofSource += 1;
-    if (!isFull && ofSource < maxHandshakesPerAddress) return null;
-    const share = Math.max(1, ofSource) / this.#handshaking.size;
-    return this.#returnSlots?.reserve({ source, share, isFull }) ?? null;
+    const share = Math.max(1, this.#handshakes.countOf(address)) / size;
+    return this.#returnSlots?.reserve({ source, share, isFull }) ?? 0;
   }
 
   #endHandshake(connection: AgentConnection): void {
-    if (this.#handshaking.delete(connection)) this.#returnSlots?.ended();
+    if (this.#handshakes.free(connection)) this.#returnSlots?.ended();
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {
