@@ -6,7 +6,6 @@ import type { Clock, Timer } from "../../clock.ts";
 import type { Crypto, Signer } from "../../crypto/crypto.ts";
 import { toHex } from "../../crypto/encoding.ts";
 import { OrchestratorError } from "../../errors.ts";
-import { RateLimiter } from "../../internal/rate-limiter.ts";
 import type { Logger } from "../../logger.ts";
 import type { Datagrams, DatagramSocket, Endpoint } from "../../transport/datagrams.ts";
 import {
@@ -15,11 +14,11 @@ import {
   writeAnswer,
   type Announcement,
 } from "../../wire/discovery-packets.ts";
+import { CheckShares } from "./check-shares.ts";
 
 /** How far the clock of an announcement may be off. */
 const oldMs = 5 * 60_000;
-/** Signatures that are checked in a minute, and answers in a second. */
-const checksPerMinute = 600;
+/** Answers in a second. */
 const answersPerSecond = 5;
 /** Orchestrators whose newest announcement is remembered. */
 const rememberedKeys = 100;
@@ -49,7 +48,7 @@ export interface AnnouncementListenerOptions {
 
 export class AnnouncementListener {
   readonly #options: AnnouncementListenerOptions;
-  readonly #checks: RateLimiter;
+  readonly #checks: CheckShares;
   readonly #sockets: DatagramSocket[] = [];
   readonly #timers = new Set<Timer>();
   /** When the newest announcement of an orchestrator was made, by its key. */
@@ -60,7 +59,7 @@ export class AnnouncementListener {
 
   constructor(options: AnnouncementListenerOptions) {
     this.#options = options;
-    this.#checks = new RateLimiter(options.clock, checksPerMinute);
+    this.#checks = new CheckShares(options.clock);
   }
 
   /**
@@ -92,7 +91,7 @@ export class AnnouncementListener {
 
   #hear(packet: Uint8Array, { socket, from }: { socket: DatagramSocket; from: Endpoint }): void {
     const announcement = readAnnouncement(packet);
-    const reason = this.#refuse(packet, announcement);
+    const reason = this.#refuse(packet, announcement, from.address);
     if (reason !== null || announcement === null) return this.#drop(reason ?? "malformed");
     this.#options.heard(announcement);
     if (!this.#mayAnswer()) return this.#drop("too many");
@@ -107,7 +106,7 @@ export class AnnouncementListener {
   }
 
   /** Why an announcement is not believed, the cheapest reason first; null where it is. */
-  #refuse(packet: Uint8Array, announcement: Announcement | null): Reason | null {
+  #refuse(packet: Uint8Array, announcement: Announcement | null, address: string): Reason | null {
     const { clock, crypto, pinned } = this.#options;
     if (announcement === null) return "malformed";
     const { at, publicKey } = announcement;
@@ -116,8 +115,9 @@ export class AnnouncementListener {
     if (own !== null && toHex(own) !== key) return "another orchestrator";
     if (Math.abs(clock.now() - at) > oldMs) return "old";
     if (at <= (this.#newest.get(key) ?? -Infinity)) return "repeated";
-    if (!this.#checks.tryTake("")) return "too many";
+    if (!this.#checks.tryTake(address)) return "too many";
     if (!isAnnouncementSigned(crypto, packet)) return "forged";
+    this.#checks.signed(address);
     this.#newest.delete(key);
     this.#newest.set(key, at);
     if (this.#newest.size > rememberedKeys) this.#newest.delete(this.#newest.keys().next().value ?? "");
