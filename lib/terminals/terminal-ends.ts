@@ -1,13 +1,11 @@
-/** How terminals that have ended are written down. */
+/** How the end of a terminal is written down. */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
-import { eachPage } from "../storage/each-document.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
 import { hashRecording } from "./recording-hash.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
-import { countOutput } from "./transcript.ts";
 
 /** Writes how a terminal ended, with the hash of its recording in the event. Nothing where it has ended already. */
 export async function writeEnd(
@@ -49,27 +47,4 @@ export async function writeEnd(
       metadata: { session_id, node_id, operator_id, reason, recording, ...facts },
     });
   });
-}
-
-/**
- * Terminals that were open when the process that held them was killed, this one in its earlier life or another: what was recorded is kept.
- *
- * @param gone - Finds which of some processes are not there any more.
- */
-export async function settleLeftTerminals(
-  context: Context,
-  gone: (holders: ReadonlySet<string>) => Promise<ReadonlySet<string>>,
-): Promise<void> {
-  const query = { index: "by_status", equals: ["active"], limit: 100 };
-  for await (const page of eachPage<TerminalDocument>(context.storage, "terminals", query)) {
-    const lost = await gone(new Set(page.map(({ value }) => value.holder)));
-    for (const { value } of page)
-      if (lost.has(value.holder))
-        await writeEnd(context, value, {
-          status: "interrupted",
-          reason: "server_lost",
-          bytes: await countOutput(context, value.session_id),
-          recording: "partial",
-        });
-  }
 }

@@ -5,14 +5,16 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isRetryable, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isRetryable, OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
 import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";
+import { LeftTerminals } from "./left-terminals.ts";
 import { LiveTerminal } from "./live-terminal.ts";
-import { settleLeftTerminals, writeEnd } from "./terminal-ends.ts";
+import { openMs, OpeningAnswers } from "./opening-answers.ts";
+import { writeEnd } from "./terminal-ends.ts";
 import { TerminalHolders } from "./terminal-holders.ts";
 import { TerminalRetention } from "./terminal-retention.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
@@ -21,7 +23,6 @@ import { admitViewer } from "./viewer-admission.ts";
 import { ViewerConnection } from "./viewer-connection.ts";
 import { relayViewer } from "./viewer-relay.ts";
 
-const openMs = 30_000;
 /** Terminals of which the last frames may still come. */
 const rememberedEnds = 1_000;
 
@@ -42,8 +43,8 @@ export class TerminalService {
   readonly #ended = new Set<string>();
   /** Terminals that are about to be opened. */
   #reserved = 0;
-  /** Who waits for the answer to a command, by its id: null where it was carried out. */
-  readonly #asked = new Map<string, { nodeId: string; answer: (error: unknown) => void }>();
+  readonly #answers: OpeningAnswers;
+  readonly #left: LeftTerminals;
 
   constructor(context: Context, features: Features) {
     this.#context = context;
@@ -51,11 +52,19 @@ export class TerminalService {
     this.#work = new BackgroundWork(context);
     this.tickets = new Tickets(context);
     this.holders = new TerminalHolders(context, this);
+    this.#answers = new OpeningAnswers(context.clock);
+    this.#left = new LeftTerminals(context, {
+      held: () => this.#live.size,
+      gone: (holders) => this.holders.gone(holders),
+    });
+    context.feed.follow<TerminalDocument>("terminals", ({ key, document }) => {
+      if (document?.value.status !== "active") this.#work.do(() => this.#endSettled(key));
+    });
   }
 
-  /** Settles what an earlier process left open, and follows who may do what. The function returned ends all. */
+  /** Has what processes left open that are gone settled, and follows who may do what. The function returned ends all. */
   async start(): Promise<() => Promise<void>> {
-    await settleLeftTerminals(this.#context, (holders) => this.holders.gone(holders));
+    const endLeft = await this.#left.start();
     const unlisten = this.#context.feed.listen((event) => {
       if (eventTable[event.event_type].category === "access") this.#work.do(() => this.#checkOpeners());
     });
@@ -65,6 +74,7 @@ export class TerminalService {
       await endRetention();
       await Promise.all([...this.#live.values()].map((terminal) => terminal.interrupt("server_lost")));
       await this.#work.stop();
+      await endLeft();
     };
   }
 
@@ -102,16 +112,18 @@ export class TerminalService {
     });
     this.#live.set(session_id, terminal);
     try {
+      await this.#left.hold();
       // What changed since they were allowed to was told before this terminal could be found.
       if (!(await this.#isOpenersStill(terminal))) throw new OrchestratorError("FORBIDDEN");
       const id = this.#context.ids.next();
-      const answered = this.#answerTo(id, node_id);
+      const answered = this.#answers.wait(id, node_id);
       const not_after = toTimestamp(this.#context.fleetTime.now() + openMs);
       const opening = { session_id, cols, rows, operator: username, ...(shell !== undefined && { shell }) };
       const command = { type: "terminal.open", id, not_after, ...opening } as const;
-      const failed = (error: unknown): void => this.#asked.get(id)?.answer(error);
       // The answer is waited for from the first: it may come, also that the agent is gone, while the command is sent.
-      this.#context.transport.send(node_id, command).catch(failed);
+      this.#context.transport
+        .send(node_id, command)
+        .catch((error: unknown) => this.#answers.failed(id, error));
       await answered;
       await terminal.begin();
       return terminal;
@@ -136,12 +148,8 @@ export class TerminalService {
   }
 
   /** An agent answered a command; false where it is no command of a terminal. */
-  reply(nodeId: string, { id, error }: MessageOf<AgentMessage, "reply">): boolean {
-    const asked = this.#asked.get(id);
-    if (asked?.nodeId !== nodeId) return false;
-    this.#asked.delete(id);
-    asked.answer(error ? new OrchestratorError(knownCode(error.code), { message: error.message }) : null);
-    return true;
+  reply(nodeId: string, message: MessageOf<AgentMessage, "reply">): boolean {
+    return this.#answers.reply(nodeId, message);
   }
 
   /**
@@ -165,8 +173,7 @@ export class TerminalService {
 
   /** The connection of an agent is gone, and its terminals with it. */
   async disconnected(nodeId: string): Promise<void> {
-    for (const asked of this.#asked.values())
-      if (asked.nodeId === nodeId) asked.answer(new OrchestratorError("AGENT_OFFLINE"));
+    this.#answers.gone(nodeId);
     const own = [...this.#live.values()].filter(({ document }) => document.node_id === nodeId);
     await Promise.all(own.map((terminal) => terminal.interrupt("agent_lost")));
   }
@@ -248,6 +255,13 @@ export class TerminalService {
     this.#live.delete(session_id);
   }
 
+  /** Another process took this one for gone, and wrote the end of a terminal: nothing of it is shown, or recorded, any more. */
+  async #endSettled(sessionId: string): Promise<void> {
+    const terminal = this.#live.get(sessionId);
+    await terminal?.close("server_lost");
+    await terminal?.interrupt("server_lost");
+  }
+
   #of(nodeId: string, sessionId: string): LiveTerminal | null {
     const terminal = this.#live.get(sessionId);
     if (terminal?.document.node_id === nodeId) return terminal;
@@ -261,37 +275,9 @@ export class TerminalService {
     const [oldest] = this.#ended;
     if (this.#ended.size > rememberedEnds && oldest !== undefined) this.#ended.delete(oldest);
   }
-
-  #answerTo(id: string, nodeId: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#context.clock.setTimer(openMs, () =>
-        answer(new OrchestratorError("AGENT_TIMEOUT")),
-      );
-      const answer = (error: unknown): void => {
-        timer.cancel();
-        this.#asked.delete(id);
-        if (error === null) resolve();
-        else reject(error as Error);
-      };
-      this.#asked.set(id, { nodeId, answer });
-    });
-  }
 }
 
 /** Whether a caller is the one who opened a terminal. */
 export function isOpener(caller: Caller, { operator_id }: Pick<TerminalDocument, "operator_id">): boolean {
   return caller.kind === "operator" ? caller.operator_id === operator_id : operator_id === caller.kind;
-}
-
-const refusals: readonly ErrorCode[] = [
-  "TERMINALS_REFUSED",
-  "TERMINALS_UNAVAILABLE",
-  "TOO_MANY_TERMINALS",
-  "HOST_ERROR",
-  "COMMAND_EXPIRED",
-  "COMMAND_UNSUPPORTED",
-];
-
-function knownCode(code: string): ErrorCode {
-  return refusals.find((known) => known === code) ?? "PEER_ERROR";
 }

@@ -1,6 +1,7 @@
 /** Terminals of which another process of the cluster holds the agent. */
 import { describe, expect, it, vi } from "vitest";
-import { systemCaller } from "fleetwright";
+import { nodeCrypto, silentLogger, systemCaller } from "fleetwright";
+import { settleAll } from "../support/deferred.ts";
 import { eventOf } from "../support/fleet.ts";
 import { textOf } from "../support/open-terminal.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
@@ -151,5 +152,83 @@ describe("a process that starts", () => {
       close_reason: "server_lost",
     });
     await again();
+  });
+});
+
+/** A terminal as a third process of the cluster would have left it, which answers until it is killed. */
+async function heldByThird(scene: Awaited<ReturnType<typeof terminalsElsewhere>>) {
+  const { clock, storage } = scene.test;
+  const third = scene.cluster.member();
+  const calls = new Map([["terminals.figures", async () => ({})]]);
+  await third.start({ clock, crypto: nodeCrypto, logger: silentLogger }, { calls, pipes: new Map() });
+  const { session_id } = await scene.terminals.open(systemCaller, {
+    node_id: scene.nodeId,
+    shell: "/bin/sh",
+  });
+  const stored = await storage.get("terminals", session_id);
+  const held = { ...stored!.value, session_id: "00000000-0000-7000-8000-000000000000", holder: third.name };
+  const writer = await storage.openBlob(`terminal-${held.session_id}`);
+  await writer.append(Buffer.from('{"version":2}\n[0.1,"o","shown"]\n[0.2,"o","cut o'));
+  await writer.close();
+  await storage.commit([{ kind: "put", collection: "terminals", key: held.session_id, value: held }]);
+  const get = () => scene.terminals.get(systemCaller, { session_id: held.session_id });
+  return { third, get, session_id: held.session_id };
+}
+
+describe("a process that goes on", () => {
+  it("settles what another holds from when that one is killed, and keeps what was recorded", async () => {
+    await using scene = await terminalsElsewhere();
+    const { clock } = scene.test;
+    const { third, get, session_id } = await heldByThird(scene);
+    await clock.advance(20_000);
+    await settleAll();
+    expect(await get()).toMatchObject({ status: "active" });
+    scene.cluster.kill(third);
+    await clock.advance(20_000);
+    await eventOf(scene.test, "terminal.interrupted", session_id);
+    expect(await get()).toMatchObject({
+      status: "interrupted",
+      close_reason: "server_lost",
+      recording: "partial",
+      bytes: 5,
+    });
+    const text = await scene.terminals.transcript(systemCaller, { session_id, format: "text" });
+    expect(await textOf(text)).toBe("shown");
+    await third.stop();
+  });
+
+  it("leaves alone what another holds that it can't ask", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const { clock, orchestrator } = scene.test;
+    const viewer = new TestViewer((socket) => orchestrator.terminals.accept(socket, session_id));
+    viewer.say({ type: "attach", ticket });
+    await viewer.next("opened");
+    scene.cluster.cut(scene.here, scene.there);
+    for (let seconds = 0; seconds < 90; seconds += 2) {
+      await clock.advance(2_000);
+      await settleAll();
+    }
+    viewer.type("echo on-$((1+1))\n");
+    await viewer.shows(/on-2/);
+    const stored = await scene.test.storage.get("terminals", session_id);
+    expect(stored!.value).toMatchObject({ status: "active" });
+  });
+
+  it("ends what it holds where another took it for gone, with its program", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const { storage, orchestrator } = scene.test;
+    const viewer = new TestViewer((socket) => orchestrator.terminals.accept(socket, session_id));
+    viewer.say({ type: "attach", ticket });
+    await viewer.next("opened");
+    viewer.type("echo pid:$$:\n");
+    await viewer.shows(/pid:\d+:/);
+    const pid = Number(/pid:(\d+):/.exec(viewer.text)![1]);
+    const stored = await storage.get("terminals", session_id);
+    const value = { ...stored!.value, status: "interrupted", close_reason: "server_lost" };
+    await storage.commit([{ kind: "put", collection: "terminals", key: session_id, value }]);
+    expect(await viewer.next("closed")).toMatchObject({ status: "interrupted", reason: "server_lost" });
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
   });
 });

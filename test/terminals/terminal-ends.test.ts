@@ -1,8 +1,10 @@
 /** How the end of a terminal is written, where it can't be at first. */
 import { expect, it, vi } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 
 /** A storage that takes no end of a terminal for a while. */
@@ -34,6 +36,27 @@ it("the end of a terminal is written as soon as it can be", async () => {
       status: "closed",
       close_reason: "closed",
       recording: "complete",
+    }),
+  );
+});
+
+it("a server starts though it can't write the end of what an earlier one held, and writes it later", async () => {
+  await using scene = await openTerminal();
+  const { session_id } = scene.opened;
+  const { clock } = scene.test;
+  const data = (scene.test.storage as MemoryStorage).restoredCopy();
+  const storage = new Busy({ clock, data });
+  await using next = await createTestOrchestrator({ storage, clock });
+  const { terminals } = next.orchestrator;
+  await vi.waitFor(() => expect(storage.refused).toBeGreaterThan(0));
+  await settleAll();
+  expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
+  storage.isBusy = false;
+  await clock.advance(20_000);
+  await vi.waitFor(async () =>
+    expect(await terminals.get(systemCaller, { session_id })).toMatchObject({
+      status: "interrupted",
+      close_reason: "server_lost",
     }),
   );
 });
