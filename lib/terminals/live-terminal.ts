@@ -76,8 +76,9 @@ export class LiveTerminal {
     this.#recorder = new Recorder(parts.context, document.session_id, (error) => this.#loseRecording(error));
   }
 
-  /** Begins the recording, and lets the agent send. */
+  /** Begins the recording, and lets the agent send. Nothing is begun where it has ended: nobody would end it. */
   async begin(): Promise<void> {
+    if (this.#state === "ended") return;
     await this.#recorder.begin(this.document);
     // It may have been closed, or have ended, meanwhile.
     if (this.#state !== "opening") return;
@@ -87,6 +88,11 @@ export class LiveTerminal {
     this.#watchIdleness();
     this.#watchAttachment();
     await this.#grant();
+  }
+
+  /** Whether its agent has not answered yet. */
+  get isOpening(): boolean {
+    return this.#state === "opening";
   }
 
   get viewers(): number {
@@ -194,11 +200,8 @@ export class LiveTerminal {
   /** The program ended, and all of its output came. */
   closed({ reason, exit_code }: MessageOf<AgentMessage, "terminal.closed">): Promise<void> {
     const own = this.#reason ?? (reason === "exit" ? "exit" : "closed");
-    return this.#end({
-      status: "closed",
-      reason: own,
-      ...(exit_code !== undefined && { exitCode: exit_code }),
-    });
+    const exit = exit_code === undefined ? {} : { exitCode: exit_code };
+    return this.#end({ status: "closed", reason: own, ...exit });
   }
 
   /** The agent is gone, or this process is about to be. */
@@ -273,11 +276,9 @@ export class LiveTerminal {
 
   #after(name: string, ms: number, work: () => Promise<void>): void {
     this.#timers.get(name)?.cancel();
-    if (this.#state !== "ended")
-      this.#timers.set(
-        name,
-        this.#parts.context.clock.setTimer(ms, () => void work()),
-      );
+    if (this.#state === "ended") return;
+    const timer = this.#parts.context.clock.setTimer(ms, () => void work());
+    this.#timers.set(name, timer);
   }
 
   #send(message: Bare<Extract<OrchestratorMessage, { type: `terminal.${string}` }>>): Promise<void> {

@@ -141,7 +141,9 @@ export class TerminalService {
    * @throws {OrchestratorError} `TOO_MANY_TERMINALS`.
    */
   reserve(): () => void {
-    if (this.#live.size + this.#reserved >= this.#context.options.terminalSessions)
+    // One that is being opened is held already, and has its reservation until it is open.
+    const open = [...this.#live.values()].filter(({ isOpening }) => !isOpening).length;
+    if (open + this.#reserved >= this.#context.options.terminalSessions)
       throw new OrchestratorError("TOO_MANY_TERMINALS");
     this.#reserved += 1;
     return () => void (this.#reserved -= 1);

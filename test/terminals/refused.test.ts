@@ -1,12 +1,12 @@
 /** Terminals that never come to be: nothing is left of them that looks open. */
 import { describe, expect, it, vi } from "vitest";
-import { systemCaller } from "fleetwright";
+import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { deferred, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
-async function setUp(terminalSessions = 100) {
-  const test = await createTestOrchestrator({ terminalSessions });
+async function setUp(terminalSessions = 100, storage = new MemoryStorage()) {
+  const test = await createTestOrchestrator({ terminalSessions, storage });
   const agent = await connectScriptedAgent(test);
   const { nodeId: node_id } = agent;
   await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
@@ -80,6 +80,51 @@ describe("a terminal", () => {
     gone.resolve();
     await expect(opening).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
     expect(await list()).toMatchObject([{ status: "interrupted", close_reason: "agent_lost" }]);
+  });
+
+  it("takes one place while it is opened: as many can be opened at once as may be open", async () => {
+    const { test, agent, open } = await setUp(4);
+    await using _test = test;
+    await using _agent = agent;
+    const opening: Promise<unknown>[] = [];
+    const asked: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      opening.push(open());
+      asked.push(
+        (await Promise.race([agent.next("terminal.open"), opening[n]!.then(() => expect.fail())])).id,
+      );
+    }
+    await expect(open()).rejects.toMatchObject({ code: "TOO_MANY_TERMINALS" });
+    for (const id of asked) agent.link.send({ type: "reply", id });
+    await Promise.all(opening);
+    await expect(open()).rejects.toMatchObject({ code: "TOO_MANY_TERMINALS" });
+  });
+
+  it("that its agent says is closed before it says that it is open has no recording that nobody ends", async () => {
+    let writers = 0;
+    class CountingStorage extends MemoryStorage {
+      override async openBlob(id: string) {
+        const writer = await super.openBlob(id);
+        const close = writer.close.bind(writer);
+        writers += 1;
+        writer.close = async () => {
+          writers -= 1;
+          return close();
+        };
+        return writer;
+      }
+    }
+    const { test, agent, open, list } = await setUp(100, new CountingStorage());
+    await using _test = test;
+    await using _agent = agent;
+    const opening = open();
+    const { id, session_id } = await agent.next("terminal.open");
+    agent.link.send({ type: "terminal.closed", session_id, reason: "exit" });
+    agent.link.send({ type: "reply", id });
+    await opening;
+    await settleAll();
+    expect(await list()).toMatchObject([{ session_id, status: "closed", recording: "missing" }]);
+    expect(writers).toBe(0);
   });
 
   it("takes its place before anything is waited for: as many as may be open are, also when all come at once", async () => {
