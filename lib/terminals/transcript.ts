@@ -43,6 +43,9 @@ export async function readTranscript(
 async function* readPieces({ storage }: Context, blob: string): AsyncGenerator<Uint8Array> {
   for (let from = 0; ;) {
     const piece = await storage.readBlob(blob, { from, to: from + pieceBytes });
+    // Never as if that was all of it.
+    if (piece === null && from > 0)
+      throw new OrchestratorError("NOT_FOUND", { message: "The recording is kept no longer." });
     if (piece === null || piece.length === 0) return;
     from += piece.length;
     yield piece;

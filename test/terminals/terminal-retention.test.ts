@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import { recordingOf } from "../../lib/terminals/documents.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 
 it("a terminal goes after terminalRetentionDays, with its recording, and the log says so", async () => {
@@ -24,4 +25,21 @@ it("a terminal goes after terminalRetentionDays, with its recording, and the log
       metadata: expect.objectContaining({ removed: 1 }),
     }),
   );
+});
+
+it("a transcript that goes while it is read does not end as if it was whole", async () => {
+  await using scene = await openTerminal();
+  const { session_id, ticket } = scene.opened;
+  const viewer = scene.attach(ticket);
+  await viewer.next("opened");
+  viewer.type("head -c 1000000 /dev/zero | tr '\\0' x; exit\n");
+  await viewer.next("closed");
+  const pieces = await scene.terminals.transcript(systemCaller, { session_id });
+  const read = pieces[Symbol.asyncIterator]();
+  expect((await read.next()).done).toBe(false);
+  await scene.test.storage.commit([{ kind: "dropBlob", id: recordingOf(session_id) }]);
+  const rest = async (): Promise<void> => {
+    while ((await read.next()).done !== true);
+  };
+  await expect(rest()).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
