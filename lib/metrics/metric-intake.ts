@@ -25,6 +25,9 @@ const acknowledgedMs = 50_000;
 /** How long an acknowledgement counts. */
 const noticeMs = 300_000;
 
+/** What is counted on when an agent comes again. */
+type KeptNames = Pick<SampleState, "names" | "missing" | "newNamesLeft" | "sinceMs">;
+
 interface AgentState extends SampleState {
   /** When it was last acknowledged, by the monotonic clock. */
   acknowledgedMs: number;
@@ -38,10 +41,9 @@ export class MetricIntake {
   /** The agents that sent samples over the connection they have. */
   readonly #agents = new Map<string, AgentState>();
   /** The names of agents that left within the hour, the first to leave first: to come again makes none of them new, and no count begin anew. */
-  readonly #left = new Map<
-    string,
-    Pick<SampleState, "names" | "newNamesLeft" | "sinceMs"> & { leftMs: number }
-  >();
+  readonly #left = new Map<string, KeptNames & { leftMs: number }>();
+  /** Agents of which it is being read what is stored; another mark, or none, where the connection was gone meanwhile. */
+  readonly #reading = new Map<string, symbol>();
   /** The newest sample that was seen of an agent of which some were not taken, or not read. */
   readonly #missing = new Map<string, number>();
   /** Up to which time samples of an agent wait to be durable. */
@@ -102,9 +104,16 @@ export class MetricIntake {
   /** The connection of an agent is gone: with the next one it may have been elsewhere meanwhile. */
   forget(nodeId: string): void {
     this.#keepNames(nodeId);
+    this.#reading.delete(nodeId);
     this.#agents.delete(nodeId);
     this.#missing.delete(nodeId);
     this.#waiting.delete(nodeId);
+  }
+
+  /** An agent was removed, and its series are: whoever comes with its key brings names as one that was never here. */
+  remove(nodeId: string): void {
+    this.forget(nodeId);
+    this.#left.delete(nodeId);
   }
 
   /** Acknowledges nothing any more, and resolves when nothing is under way. */
@@ -120,6 +129,8 @@ export class MetricIntake {
   ): Promise<readonly SampleRow[]> {
     const { storage, clock, logger } = this.#context;
     const state = await this.#stateOf(nodeId, samples);
+    // Not acknowledged: where it was not removed, the agent sends them again.
+    if (state === null) return [];
     const { rows, through, leftOut } = takeSamples(samples, state, this.#now());
     if (leftOut.samples + leftOut.values > 0 && this.#complaints.tryTake(nodeId))
       logger.warn("Metrics of an agent were left out.", { node_id: nodeId, ...leftOut });
@@ -136,19 +147,27 @@ export class MetricIntake {
     return { nowMs: fleetTime.now(), monotonicMs: clock.monotonic(), intervalMs };
   }
 
-  /** What is known of an agent; with its first message of a connection, from what is stored since the times that it brings. */
-  async #stateOf(nodeId: string, samples: readonly { at: string }[]): Promise<AgentState> {
+  /**
+   * What is known of an agent; with its first message of a connection, from what is stored since the times that it brings. Null where it left,
+   * or was removed, while that was read.
+   */
+  async #stateOf(nodeId: string, samples: readonly { at: string }[]): Promise<AgentState | null> {
     const known = this.#agents.get(nodeId);
     if (known) return known;
     const { storage, clock } = this.#context;
+    const mark = Symbol(nodeId);
+    this.#reading.set(nodeId, mark);
     const from = Math.min(...samples.map(({ at }) => Date.parse(at)));
     const stored = await storage.series?.query(nodeId, { from, to: Infinity });
     const lastAt = Math.max(
       -Infinity,
       ...Object.values(stored ?? {}).map((points) => points.at(-1)?.at ?? 0),
     );
-    const { names, newNamesLeft, sinceMs } = this.#left.get(nodeId) ?? noSamples(lastAt, clock.monotonic());
-    const state = { lastAt, names, newNamesLeft, sinceMs, acknowledgedMs: -Infinity };
+    if (this.#reading.get(nodeId) !== mark) return null;
+    this.#reading.delete(nodeId);
+    const kept: KeptNames = this.#left.get(nodeId) ?? noSamples(lastAt, clock.monotonic());
+    const { names, missing, newNamesLeft, sinceMs } = kept;
+    const state = { lastAt, names, missing, newNamesLeft, sinceMs, acknowledgedMs: -Infinity };
     this.#agents.set(nodeId, state);
     return state;
   }
@@ -161,9 +180,9 @@ export class MetricIntake {
     }
     const state = this.#agents.get(nodeId);
     if (!state) return;
-    const { names, newNamesLeft, sinceMs } = state;
+    const { names, missing, newNamesLeft, sinceMs } = state;
     this.#left.delete(nodeId);
-    this.#left.set(nodeId, { names, newNamesLeft, sinceMs, leftMs });
+    this.#left.set(nodeId, { names, missing, newNamesLeft, sinceMs, leftMs });
   }
 
   #await(nodeId: string, through: number): void {

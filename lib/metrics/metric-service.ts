@@ -101,7 +101,7 @@ export class MetricService {
   #remove(nodeId: string): void {
     const { storage, logger } = this.#context;
     if (!storage.series) return;
-    this.intake.forget(nodeId);
+    this.intake.remove(nodeId);
     const removal: Promise<void> = storage.series
       .trim(nodeId)
       .catch((error: unknown) => logger.error("Metrics were not removed.", { node_id: nodeId, error }))

@@ -6,7 +6,7 @@
  *  - A value counts where its name has the form of one (see {@link namePattern}) and 200 characters at most. Others are left out. NaN and
  *    infinities, and longer names, break the protocol before they come here.
  *  - The first 200 values of a sample count.
- *  - An agent brings 1,000 names an hour that its sample before did not have. Values of more are left out.
+ *  - An agent brings 1,000 names an hour that none of its samples of that hour had. Values of more are left out.
  */
 import { hourMs } from "../internal/durations.ts";
 import type { SampleRow } from "../storage/storage.ts";
@@ -32,6 +32,8 @@ export interface SampleState {
   lastAt: number;
   /** Names of the newest that was taken, in its order. */
   names: readonly string[];
+  /** Names of others of the same hour that the newest lacks: what comes and goes, as a disk that does not always answer, is no new name. */
+  missing: Set<string>;
   /** New names that it may bring, and since when that is counted. */
   newNamesLeft: number;
   sinceMs: number;
@@ -48,7 +50,7 @@ export interface TakenSamples {
 
 /** The state of an agent of which nothing was taken yet. */
 export function noSamples(lastAt: number, monotonicMs: number): SampleState {
-  return { lastAt, names: [], newNamesLeft: newNames, sinceMs: monotonicMs };
+  return { lastAt, names: [], missing: new Set(), newNamesLeft: newNames, sinceMs: monotonicMs };
 }
 
 /** Takes what counts of a message, and brings the state up to it. */
@@ -60,6 +62,7 @@ export function takeSamples(
   const taken: TakenSamples = { rows: [], through: null, leftOut: { samples: 0, values: 0 } };
   if (at.monotonicMs - state.sinceMs >= hourMs) {
     state.newNamesLeft = newNames;
+    state.missing.clear();
     state.sinceMs = at.monotonicMs;
   }
   for (const sample of samples) {
@@ -93,11 +96,14 @@ function takeValues(
   const before = new Set(known);
   const kept = names.slice(0, mostSeries).filter((name) => before.has(name) || takeName(name, state));
   taken.leftOut.values += names.length - kept.length;
+  for (const name of known) state.missing.add(name);
+  for (const name of kept) state.missing.delete(name);
   state.names = kept;
   return Object.fromEntries(kept.map((name) => [name, values[name] as number]));
 }
 
 function takeName(name: string, state: SampleState): boolean {
+  if (state.missing.has(name)) return true;
   if (state.newNamesLeft === 0 || name.length > 200 || !namePattern.test(name)) return false;
   state.newNamesLeft -= 1;
   return true;

@@ -1,9 +1,9 @@
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { SeriesStorage } from "../../lib/storage/storage.ts";
 import type { AgentMessage } from "../../lib/wire/messages.ts";
-import { settleAll } from "../support/deferred.ts";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { approved } from "../support/leaving-agents.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
@@ -131,6 +131,57 @@ test("with an agent its metrics go, and its key comes back with none", async () 
   await vi.waitFor(async () =>
     expect(await test.storage.series?.query(node_id, { from: 0, to: Infinity })).toEqual({}),
   );
+});
+
+test("an agent that was removed while its samples were taken in leaves none", async () => {
+  await using test = await createTestOrchestrator();
+  const { orchestrator, storage } = test;
+  const series = storage.series!;
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const [asked, held] = [deferred(), deferred()];
+  const query = vi.spyOn(series, "query").mockImplementationOnce(async () => {
+    asked.resolve();
+    await held.promise;
+    return {};
+  });
+  onTestFinished(() => query.mockRestore());
+  const at = new Date(test.clock.now()).toISOString();
+  agent.link.send({ type: "metrics", samples: [{ at, values: { "load.1": 1 } }], gap: false });
+  await asked.promise;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await orchestrator.agents.remove(systemCaller, { node_id });
+  await settleAll();
+  held.resolve();
+  await settleAll();
+  expect(await series.query(node_id, { from: 0, to: Infinity })).toEqual({});
+});
+
+test("an agent that was removed and taken in again may bring as many new names as any other", async () => {
+  await using test = await createTestOrchestrator();
+  const { agents } = test.orchestrator;
+  let agent = await connectScriptedAgent(test);
+  const { keys, nodeId: node_id } = agent;
+  for (const turn of ["first", "second"]) {
+    if (turn === "second") agent = await connectScriptedAgent(test, keys);
+    const { link } = agent;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    for (let part = 0; part < 5; part += 1) {
+      const values = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${turn}.n_${part}_${n}`, n]));
+      const at = new Date(test.clock.now()).toISOString();
+      link.send({ type: "metrics", samples: [{ at, values }], gap: false });
+      await vi.waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(at));
+      await test.clock.advance(15_000);
+    }
+    const stored = await test.storage.series!.query(node_id, { from: 0, to: Infinity });
+    expect(Object.keys(stored)).toHaveLength(1_000);
+    await link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    await agents.remove(systemCaller, { node_id });
+    await settleAll();
+  }
 });
 
 test("an agent brings 1,000 new names an hour, also where it comes again and again; what it brought before is not new", async () => {

@@ -94,6 +94,20 @@ test("names that change all the time are counted: 1,000 new ones an hour", () =>
   expect(Object.keys(later.rows[0]?.values ?? {})).toHaveLength(200);
 });
 
+test("names that come and go are no new ones: a disk that seldom answers costs no other series its place", () => {
+  const state = noSamples(-Infinity, 0);
+  const steady = many(100, (n) => `steady.n_${n}`);
+  const disks = many(100, (n) => `disk.n_${n}`);
+  const counts = Array.from({ length: 200 }, (_, turn) => {
+    const nowMs = now + turn * 15_000;
+    const values = turn % 2 === 0 ? { ...steady, ...disks } : steady;
+    const given = { ...at, nowMs, monotonicMs: turn * 15_000 };
+    const { rows } = takeSamples([{ at: iso(turn * 15_000), values }], state, given);
+    return Object.keys(rows[0]?.values ?? {}).length;
+  });
+  expect(new Set(counts.filter((_, turn) => turn % 2 === 0))).toEqual(new Set([200]));
+});
+
 test("the same names as before cost no search: the values are those that came", () => {
   const state = noSamples(-Infinity, 0);
   takeSamples([{ at: iso(-15_000), values: good }], state, at);
