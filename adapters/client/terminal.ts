@@ -26,7 +26,7 @@ export type TerminalMessage =
       rows: number;
     }
   | { type: "resized"; cols: number; rows: number }
-  /** So many bytes of input of this connection were taken. */
+  /** So many bytes of input of this connection were taken; below 0, that much still waits that was typed before it. */
   | { type: "taken"; offset: number }
   | { type: "exit"; exit_code: number }
   | { type: "closed"; status: "closed" | "interrupted"; reason: string }
@@ -98,9 +98,9 @@ class InputWindow {
   }
 
   #sendMore(): void {
-    while (this.#isOpen && this.#sent - this.#taken < inputWindowBytes) {
-      const piece = this.#waiting.shift();
-      if (piece === undefined) return;
+    for (let piece = this.#waiting[0]; this.#isOpen && piece !== undefined; piece = this.#waiting[0]) {
+      if (this.#sent + piece.length - this.#taken > inputWindowBytes) return;
+      this.#waiting.shift();
       this.#sent += piece.length;
       this.#send(piece);
     }

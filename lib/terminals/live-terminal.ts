@@ -29,8 +29,6 @@ const keptBytes = 2 * windowBytes;
 const grantStepBytes = 262_144;
 /** Output that may follow while it is closed: far more than an agent that obeys holds. */
 const restBytes = 16 * windowBytes;
-/** Input that may wait at the agent. */
-const inputBytes = 262_144;
 const detachedMs = 60_000;
 const closingMs = 10_000;
 
@@ -109,9 +107,9 @@ export class LiveTerminal {
     return this.#typed;
   }
 
-  /** Whether what is typed has to wait. */
-  get isInputFull(): boolean {
-    return this.#typed - this.#taken >= inputBytes;
+  /** Of these, how many the agent has not taken, as far as it said. */
+  get untaken(): number {
+    return this.#typed - this.#taken;
   }
 
   /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended, or is not open yet. */

@@ -16,6 +16,9 @@ import { broken, mostUnreadBytes, parseViewerMessage, refuseViewer } from "./vie
 const windowBytes = 524_288;
 const frameBytes = 65_536;
 const mostInputBytes = 65_536;
+/** Input that may wait at the agent, and what a viewer who keeps to 192 KiB leaves of it to those who typed before. */
+const mostUntakenBytes = 262_144;
+const othersBytes = 65_536;
 /** Frames that may wait for the one before them. */
 const mostWaiting = 16;
 
@@ -92,7 +95,7 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
 
   inputTaken(through: number): void {
     this.#readOn();
-    this.#tell({ type: "taken", offset: Math.max(0, through - this.#typedBefore) });
+    this.#tell({ type: "taken", offset: through - this.#typedBefore });
   }
 
   resized(cols: number, rows: number): void {
@@ -151,6 +154,8 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     this.#sent = from;
     this.#seen = from;
     terminal.join(this);
+    // Before anything may be typed: what others typed and nobody took leaves so much less room.
+    if (types && terminal.untaken >= othersBytes) this.#tell({ type: "taken", offset: -terminal.untaken });
     const { session_id, node_id, agent_name, cols, rows } = document;
     this.#tell({ type: "opened", session_id, node_id, agent_name, offset: from, types, cols, rows });
     const refuse = (): void => this.#fail(new OrchestratorError("UNAUTHENTICATED"));
@@ -165,11 +170,12 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     if (!types) return this.#warn("Only who opened the terminal may type.");
     if (bytes.length > mostInputBytes) throw broken("A piece of input is larger than 64 KiB.");
     await terminal.type(bytes);
-    if (terminal.isInputFull) this.#socket.pause();
+    if (terminal.untaken >= mostUntakenBytes) this.#socket.pause();
   }
 
   #readOn(): void {
-    if (this.#waiting < mostWaiting && !this.#attachment.terminal.isInputFull) this.#socket.resume();
+    if (this.#waiting < mostWaiting && this.#attachment.terminal.untaken < mostUntakenBytes)
+      this.#socket.resume();
   }
 
   #warn(message: string): void {

@@ -63,6 +63,34 @@ it("one that types into an agent that takes nothing is read no further than 256 
   expect(Buffer.compare(Buffer.concat(agent.typed), Buffer.concat(pieces))).toBe(0);
 });
 
+it("one that takes the place of another who typed much is told how much waits, and is heard acknowledging output", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { terminals } = test.orchestrator;
+  const { opening, id, session_id } = await beginOpening(test, agent);
+  agent.link.send({ type: "reply", id });
+  const attach = (ticket: string): TestViewer => {
+    const viewer = new TestViewer((socket) => terminals.accept(socket, session_id));
+    viewer.say({ type: "attach", ticket });
+    return viewer;
+  };
+  const window = 196_608;
+  const first = attach((await opening).ticket);
+  await first.next("opened");
+  for (let n = 0; n < 3; n += 1) first.type("x".repeat(window / 3));
+  await vi.waitFor(() => expect(Buffer.concat(agent.typed)).toHaveLength(window));
+  const second = attach((await terminals.ticket(systemCaller, { session_id })).ticket);
+  await second.next("opened");
+  const taken = second.messages.find(({ type }) => type === "taken");
+  second.type("y".repeat(window + Number(taken?.offset ?? 0)));
+  const output = new Uint8Array(600_000);
+  for (let at = 0; at < output.length; at += 60_000)
+    agent.link.sendStream(session_id, output.subarray(at, at + 60_000));
+  await vi.waitFor(() => expect(second.offset).toBe(output.length), 5_000);
+  agent.link.send({ type: "terminal.taken", session_id, through: window });
+  await vi.waitFor(() => expect(second.messages.at(-1)).toEqual({ type: "taken", offset: 0 }));
+});
+
 it("a viewer that acknowledges without reading is cut off before it fills the memory", async () => {
   await using scene = await openTerminal();
   const viewer = scene.attach(scene.opened.ticket);
