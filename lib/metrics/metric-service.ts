@@ -7,8 +7,15 @@ import { eachDocument } from "../storage/each-document.ts";
 import type { SamplePoint, SampleRow } from "../storage/storage.ts";
 import { MetricIntake } from "./metric-intake.ts";
 
-/** Where the newest sample is looked for, in turn: it is nearly always in the first. */
-const windowsMs = [300_000, 2 * hourMs, 26 * hourMs, 400 * dayMs];
+/**
+ * How old the newest sample may be, in turn: it is nearly always in the first stretch. What is older than a day may be there as points of five
+ * minutes, so that a stretch of a day holds few; all that an agent which is away has measured in a month would take 70 MB.
+ */
+const agesMs: readonly number[] = [
+  300_000,
+  ...Array.from({ length: 13 }, (_, n) => (n + 1) * 2 * hourMs),
+  ...Array.from({ length: 400 }, (_, n) => (n + 2) * dayMs),
+];
 
 /** How far back removals are made sure of at the start. */
 const removedMs = dayMs;
@@ -62,20 +69,23 @@ export class MetricService {
 
   /** The newest sample of an agent; null where there is none. */
   async latest(nodeId: string): Promise<SampleRow | null> {
-    for (const windowMs of windowsMs) {
-      const found = await this.within(nodeId, windowMs);
+    const now = this.#context.fleetTime.now();
+    let to = Infinity;
+    for (const ageMs of agesMs) {
+      const found = await this.#newest(nodeId, { from: now - ageMs, to });
       if (found) return found;
+      to = now - ageMs;
     }
     return null;
   }
 
   /** The newest sample of an agent that is not older than so many milliseconds. */
-  async within(nodeId: string, windowMs: number): Promise<SampleRow | null> {
-    const stored = await this.#context.storage.series?.query(nodeId, {
-      from: this.#context.fleetTime.now() - windowMs,
-      to: Infinity,
-    });
-    return newestRow(stored ?? {});
+  within(nodeId: string, windowMs: number): Promise<SampleRow | null> {
+    return this.#newest(nodeId, { from: this.#context.fleetTime.now() - windowMs, to: Infinity });
+  }
+
+  async #newest(nodeId: string, range: { from: number; to: number }): Promise<SampleRow | null> {
+    return newestRow((await this.#context.storage.series?.query(nodeId, range)) ?? {});
   }
 
   async #configure(nodeId: string): Promise<void> {

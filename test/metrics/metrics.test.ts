@@ -133,6 +133,37 @@ test("with an agent its metrics go, and its key comes back with none", async () 
   );
 });
 
+test.each([
+  ["20 hours", 20, 15_000, 481],
+  ["20 days", 480, 300_000, 289],
+])(
+  "the newest sample of an agent that was away for %s is found without reading all that there is",
+  async (_, hours, intervalMs, most) => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    const { nodeId: node_id } = agent;
+    const series = test.storage.series!;
+    const end = test.clock.now();
+    const rows = Array.from({ length: 3_000 }, (_, n) => ({
+      at: end - n * intervalMs,
+      values: { "load.1": n },
+    }));
+    await series.append(node_id, rows.toReversed());
+    await test.clock.advance(hours * 3_600_000);
+    const query = vi.spyOn(series, "query");
+    onTestFinished(() => query.mockRestore());
+    expect(await latest(test, node_id)).toMatchObject({
+      collected_at: new Date(end).toISOString(),
+      values: { "load.1": 0 },
+    });
+    const read = await Promise.all(
+      query.mock.results.map(({ value }) => value as ReturnType<typeof series.query>),
+    );
+    const points = read.reduce((sum, each) => sum + (each["load.1"]?.length ?? 0), 0);
+    expect(points).toBeLessThanOrEqual(most);
+  },
+);
+
 test("an agent that was removed while its samples were taken in leaves none", async () => {
   await using test = await createTestOrchestrator();
   const { orchestrator, storage } = test;
