@@ -286,13 +286,13 @@ export class LiveTerminal {
     return this.#attempt(() => context.transport.send(this.document.node_id, command));
   }
 
-  /** An agent that has just gone is heard of by `disconnected`. */
+  /** An agent that has just gone is heard of by `disconnected`. Never rejects: of most that is sent nobody waits for the end. */
   async #attempt(send: () => Promise<void>): Promise<void> {
     try {
       await send();
     } catch (error) {
-      if (!isOrchestratorError(error)) throw error;
-      this.#parts.context.logger.debug("A terminal's agent was not reached.", { error, ...this.#place });
+      const level = isOrchestratorError(error) ? "debug" : "error";
+      this.#parts.context.logger[level]("A terminal's agent was not reached.", { error, ...this.#place });
     }
   }
 }

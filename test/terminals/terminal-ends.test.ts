@@ -60,3 +60,22 @@ it("a server starts though it can't write the end of what an earlier one held, a
     }),
   );
 });
+
+it("a terminal whose time is over ends though the transport fails, and so does nothing else", async () => {
+  await using scene = await openTerminal({}, { terminalIdleSeconds: 60 });
+  const { session_id } = scene.opened;
+  const { clock, transport, loggedErrors } = scene.test;
+  const viewer = scene.attach(scene.opened.ticket);
+  await viewer.next("opened");
+  const send = vi.spyOn(transport, "send").mockRejectedValue(new Error("broken"));
+  await clock.advance(60_000);
+  await settleAll();
+  send.mockRestore();
+  await clock.advance(10_000);
+  await settleAll();
+  expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
+    status: "interrupted",
+    close_reason: "idle",
+  });
+  expect(loggedErrors.map(({ message }) => message)).toContain("A terminal's agent was not reached.");
+});
