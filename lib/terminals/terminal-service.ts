@@ -120,10 +120,9 @@ export class TerminalService {
       const not_after = toTimestamp(this.#context.fleetTime.now() + openMs);
       const opening = { session_id, cols, rows, operator: username, ...(shell !== undefined && { shell }) };
       const command = { type: "terminal.open", id, not_after, ...opening } as const;
+      const failed = (error: unknown): void => this.#answers.failed(id, error);
       // The answer is waited for from the first: it may come, also that the agent is gone, while the command is sent.
-      this.#context.transport
-        .send(node_id, command)
-        .catch((error: unknown) => this.#answers.failed(id, error));
+      this.#context.transport.send(node_id, command).catch(failed);
       await answered;
       await terminal.begin();
       return terminal;

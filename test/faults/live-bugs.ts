@@ -54,6 +54,46 @@ export const liveBugs: readonly Bug[] = [
     tests: ["test/terminals/refused.test.ts"],
   },
   {
+    name: "a holder that is only cut off is taken for gone",
+    file: "lib/terminals/left-terminals.ts",
+    from: `    if (lease === null) return true;\n`,
+    tests: ["test/terminals/elsewhere.test.ts"],
+  },
+  {
+    name: "a process looks for left terminals at its start alone",
+    file: "lib/terminals/left-terminals.ts",
+    from: `    if (areLeft) this.#arm();\n`,
+    tests: ["test/terminals/elsewhere.test.ts"],
+  },
+  {
+    name: "a terminal that is being opened takes two places",
+    file: "lib/terminals/terminal-service.ts",
+    from: `[...this.#live.values()].filter(({ isOpening }) => !isOpening).length`,
+    to: `this.#live.size`,
+    tests: ["test/terminals/refused.test.ts"],
+  },
+  {
+    name: "one address has all of the checks of discovery",
+    file: "lib/agent/discovery/check-shares.ts",
+    from: `    if (!this.#addresses.tryTake(address)) return false;\n`,
+    tests: ["test/agent/discovery/announcement-listener.test.ts"],
+  },
+  {
+    name: "names of metrics that come and go are new each time",
+    file: "lib/metrics/sample-rules.ts",
+    from: `  if (state.missing.has(name)) return true;\n`,
+    tests: ["test/metrics/sample-rules.test.ts"],
+  },
+  {
+    name: "a removed agent's names of metrics count",
+    file: "lib/metrics/metric-intake.ts",
+    from: `    this.forget(nodeId);
+    this.#left.delete(nodeId);
+`,
+    to: `    this.forget(nodeId);\n`,
+    tests: ["test/metrics/metrics.test.ts"],
+  },
+  {
     name: "a viewer that is gone while its ticket is looked at stays",
     file: "lib/terminals/viewer-admission.ts",
     from: `      if (this.#end !== null) return admitted.closed(this.#end.code, this.#end.reason);\n`,

@@ -124,11 +124,9 @@ export const roomBugs: readonly Bug[] = [
   },
   {
     name: "terminals of a holder that is there are settled with others",
-    file: "lib/terminals/terminal-ends.ts",
-    from: `      if (lost.has(value.holder))
-`,
-    to: `      if (lost.size > 0)
-`,
+    file: "lib/terminals/left-terminals.ts",
+    from: `const left = others.filter((terminal) => terminal.holder === holder);`,
+    to: `const left = others;`,
     tests: ["test/terminals/elsewhere.test.ts"],
   },
   {
