@@ -128,7 +128,9 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     // What is made as it is sent is not made for nobody: a backup would be written into the audit log.
     if (request.method === "HEAD" && route.produces !== null)
       return new Response(null, { headers: { "content-type": route.produces, "x-request-id": requestId } });
-    if (route.isStream || info.idempotency_key !== null) {
+    // An old token is not in the way of a sign-in, with a key or without.
+    const isKeyed = info.idempotency_key !== null && route.isProtected;
+    if (route.isStream || isKeyed) {
       const output = await (route.isStream
         ? stream(route, context, resume(input, request))
         : context.once({ name: route.name, input }, () => callOrFail(route, context, input)));

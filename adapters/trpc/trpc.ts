@@ -151,12 +151,14 @@ interface PermissionLinkOptions<Result> {
  */
 export async function onceLink<Result extends { ok: boolean }>({
   ctx,
+  meta,
   path,
   type,
   getRawInput,
   next,
 }: LinkOptions<Result>): Promise<Result> {
-  if (type !== "mutation" || (ctx.request.idempotency_key ?? null) === null) return next();
+  const isKeyed = (ctx.request.idempotency_key ?? null) !== null && isProtected(meta);
+  if (type !== "mutation" || !isKeyed) return next();
   const call = { name: path, input: await getRawInput() };
   const output = await ctx.once(call, async () => {
     const result: { ok: boolean; data?: unknown; error?: unknown } = await next();
@@ -170,6 +172,7 @@ asTransparent(onceLink);
 
 interface LinkOptions<Result> {
   ctx: RequestContext;
+  meta: ProcedureMeta | undefined;
   path: string;
   type: string;
   getRawInput: () => Promise<unknown>;

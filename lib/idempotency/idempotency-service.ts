@@ -10,6 +10,7 @@
  * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
  */
 import type { Caller, OperatorCaller } from "../callers/caller.ts";
+import { permissionTable } from "../callers/permissions.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
@@ -90,7 +91,8 @@ export class IdempotencyService {
         message: "An idempotency key must be 1 to 255 visible ASCII characters.",
       });
     }
-    if (caller.kind !== "operator") return run(caller);
+    // What needs no session is a sign-in: its answer is a secret, and kept nowhere.
+    if (caller.kind !== "operator" || permissionTable[call.permission] === "anyone") return run(caller);
     await this.#context.authorize(caller, call.permission);
     const { crypto } = this.#context;
     const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
