@@ -6,7 +6,7 @@ import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "../http/body-limi
 import { acceptedRequestId } from "../http/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
-import { requirePermission } from "../trpc/trpc.ts";
+import { requirePermission, unconditional } from "../trpc/trpc.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
@@ -118,9 +118,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       if (authorization === undefined) throw new OrchestratorError("UNAUTHENTICATED");
       await requirePermission(context, route.permission);
     }
-    if (ifMatch !== null && !route.isConditional && !isRead(request.method)) {
-      throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
-    }
+    if (ifMatch !== null && !route.isConditional && !isRead(request.method)) throw unconditional();
     const limit = route.isProtected ? bodyLimitBytes : Math.min(bodyLimitBytes, strangerBodyLimitBytes);
     const body = request.hasBody() ? await readJsonBody(request, route, limit) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;

@@ -106,16 +106,24 @@ asTransparent(errorLink);
 
 /**
  * The second link: whoever may not use a procedure is told so before their input is looked at, and has it in the audit log whatever
- * the input is. Surfaces that call procedures directly see to that themselves.
+ * the input is; and nothing is changed that was to be changed on a condition which nobody would look at. Surfaces that call procedures
+ * directly see to that themselves.
  */
 export async function permissionLink<Result>(options: PermissionLinkOptions<Result>): Promise<Result> {
-  const { ctx, meta, next } = options;
+  const { ctx, meta, type, next } = options;
   if (isProtected(meta)) await requirePermission(ctx, meta?.permission ?? null);
+  if (type === "mutation" && ctx.request.if_match !== null && meta?.rest?.conditional !== true)
+    throw unconditional();
   const fault = ctx.request.input_fault ?? null;
   if (fault !== null) throw fault;
   return next();
 }
 asTransparent(permissionLink);
+
+/** The refusal of `If-Match` where a change goes by no version. */
+export function unconditional(): OrchestratorError {
+  return new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
+}
 
 /** Whether a procedure is for those alone who are signed in. */
 export function isProtected(meta: ProcedureMeta | undefined): boolean {
@@ -142,6 +150,7 @@ interface KnowsCaller {
 interface PermissionLinkOptions<Result> {
   ctx: KnowsCaller & Pick<RequestContext, "request">;
   meta: ProcedureMeta | undefined;
+  type: string;
   next: () => Promise<Result>;
 }
 
