@@ -16,6 +16,9 @@ export interface Ids {
 /** How far ahead of the clock what is seen may be, milliseconds. */
 const mostAheadMs = 86_400_000;
 
+/** How far ids of one millisecond are counted: 12 bits. */
+const mostCounted = 0xfff;
+
 /** Random bytes of one id, and for how many ids they are drawn at once: each draw costs more than the rest of an id. */
 const randomLength = 8;
 const idsOfOneDraw = 64;
@@ -37,7 +40,7 @@ export function createIds(clock: Clock, crypto: Crypto): Ids {
       if (now > lastMs) {
         lastMs = now;
         counter = 0;
-      } else if (++counter > 0xfff) {
+      } else if (++counter > mostCounted) {
         // 4,096 ids in one millisecond, or a clock that went back: borrow from the next millisecond to keep rising.
         lastMs += 1;
         counter = 0;
@@ -60,6 +63,18 @@ function formatUuid(atMs: number, counter: number, random: string): string {
   const sequence = (0x7000 | counter).toString(16);
   const variant = ((Number.parseInt(random[0]!, 16) & 0x3) | 0x8).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+}
+
+/**
+ * An id as it was made or, where that is not past another one, right behind this: so what a wrong clock dated ahead, however far, stays
+ * before what comes after it.
+ */
+export function idPast(other: string | null, made: string): string {
+  if (other === null || made > other) return made;
+  const atMs = Number.parseInt(other.slice(0, 8) + other.slice(9, 13), 16);
+  const counter = Number.parseInt(other.slice(15, 18), 16) + 1;
+  const random = made.slice(19, 23) + made.slice(24);
+  return counter > mostCounted ? formatUuid(atMs + 1, 0, random) : formatUuid(atMs, counter, random);
 }
 
 /** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */

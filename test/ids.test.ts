@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { nodeCrypto } from "../lib/crypto/node-crypto.ts";
-import { createIds } from "../lib/ids.ts";
+import { createIds, idPast } from "../lib/ids.ts";
 import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
 import { connectScriptedAgent } from "./support/scripted-agent.ts";
 
@@ -68,4 +68,21 @@ it("operations of an agent stay in the order of their requests over a restart wi
   await using second = await createTestOrchestrator({ clock: earlier, storage });
   const after = [await queue(second, agent.nodeId), await queue(second, agent.nodeId)];
   expect([...before, ...after].sort()).toEqual([...before, ...after]);
+});
+
+it("an id that is to be past another one is as it was made, or right behind that", () => {
+  const clock = new FakeClock();
+  const ids = idsAt(clock);
+  const other = idsAt(new FakeClock(clock.now() + 3_650 * dayMs)).next();
+  expect(idPast(null, ids.next())).toBeTypeOf("string");
+  const later = idsAt(new FakeClock(clock.now() + 3_651 * dayMs)).next();
+  expect(idPast(other, later)).toBe(later);
+  let last = other;
+  for (let count = 0; count < 5_000; count += 1) {
+    const next = idPast(last, ids.next());
+    expect(next > last).toBe(true);
+    expect(next).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    last = next;
+  }
+  expect(last < later).toBe(true);
 });

@@ -29,8 +29,14 @@ async function* round(context: Context, { count, hasChannel }: Kept): AsyncGener
   const { storage, retentionClock, options } = context;
   const now = await retentionClock.now();
   const before = now - options.notificationRetentionDays * dayMs;
-  for await (const page of eachOldPage<NotificationDocument>(context, "notifications", before))
-    yield remove(context, page);
+  const isOfNow = ({ value: { created_at } }: StoredDocument<NotificationDocument>): boolean =>
+    Date.parse(created_at) >= before && Date.parse(created_at) <= now;
+  // By when they were made: their ids only say in which order.
+  for await (const page of eachPage<NotificationDocument>(storage, "notifications", { limit: atOnce })) {
+    const old = page.filter(({ value }) => Date.parse(value.created_at) < before);
+    if (old.length > 0) yield remove(context, old);
+    if (page.some(isOfNow)) break;
+  }
   while (count() > mostKept) {
     const limit = Math.min(atOnce, count() - mostKept);
     const { items } = await storage.list<NotificationDocument>("notifications", { limit });

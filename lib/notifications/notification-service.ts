@@ -64,6 +64,7 @@ export class NotificationService {
     const nameOf = (nodeId: string): string => agents.registry.index.get(nodeId)?.name ?? nodeId;
     this.#notifier = new Notifier(context, {
       agents: { nameOf, isMuted },
+      latestId: () => this.index.latest,
       deliveriesOf: (made) => Promise.resolve(this.#deliveriesOf(made)),
     });
     context.references.register("secret", (names) => Promise.resolve(this.#usersOf(names)));

@@ -74,6 +74,14 @@ export class InboxIndex {
     return this.#entries.at(-1)?.id ?? null;
   }
 
+  /** The last id of all, be it of a notification or of what somebody has read up to; null where there is none. */
+  get latest(): string | null {
+    let latest = this.newest;
+    for (const { through } of this.#readers.values())
+      for (const { id } of through) if (latest === null || id > latest) latest = id;
+    return latest;
+  }
+
   /** Whether there is such a notification. */
   has(id: string): boolean {
     return this.#entryOf(id) !== null;

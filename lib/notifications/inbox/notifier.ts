@@ -16,6 +16,7 @@ import type { Context } from "../../context.ts";
 import { isOrchestratorError } from "../../errors.ts";
 import type { OrchestratorEvent } from "../../events.ts";
 import { eventLog, readRecord, type StoredRecord } from "../../feed/event-record.ts";
+import { idPast } from "../../ids.ts";
 import { toJsonObject } from "../../json.ts";
 import type { LogEntry, LogPage, StoredDocument, Write } from "../../storage/storage.ts";
 import { BackgroundWork } from "../../upkeep/background-work.ts";
@@ -40,6 +41,8 @@ export interface Made {
 
 interface Parts {
   agents: AgentFacts;
+  /** The id that those of new notifications come past; null for any. */
+  latestId: () => string | null;
   /** What the messages to channels are written with. */
   deliveriesOf: (made: Made) => Promise<Write[]>;
 }
@@ -120,7 +123,7 @@ export class Notifier {
     if (!isFromBackup && !last) return false;
     if (!isFromBackup && events.length === 0 && last!.sequence - (cursor?.value.sequence ?? 0) < pageSize)
       return false;
-    const made = toBundles(events, this.#parts.agents).map((bundle) => this.#toMade(bundle));
+    const made = this.#toMade(toBundles(events, this.#parts.agents));
     const writes: Write[] = [];
     for (const each of made) {
       const value = toJsonObject(each.notification);
@@ -183,11 +186,18 @@ export class Notifier {
     return this.#context.storage.readLog<StoredRecord>(eventLog, { from, limit: pageSize });
   }
 
-  #toMade(bundle: Bundle): Made {
-    const { event_type, severity, muted, count } = bundle;
-    const id = this.#context.ids.next();
-    const created_at = bundle.events[0]!.timestamp;
-    return { bundle, notification: { id, event_type, severity, ...tell(bundle), count, created_at, muted } };
+  /** Their ids are past all that there are, also where the clock was wrong when those were made: what is new is not among what was read. */
+  #toMade(bundles: readonly Bundle[]): Made[] {
+    let id = this.#parts.latestId();
+    return bundles.map((bundle) => {
+      const { event_type, severity, muted, count } = bundle;
+      id = idPast(id, this.#context.ids.next());
+      const created_at = bundle.events[0]!.timestamp;
+      return {
+        bundle,
+        notification: { id, event_type, severity, ...tell(bundle), count, created_at, muted },
+      };
+    });
   }
 
   async #commit(

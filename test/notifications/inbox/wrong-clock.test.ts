@@ -1,0 +1,85 @@
+/**
+ * A clock that was wrong for days, and right again after a restart, dated what operators had read after what comes next: new notifications
+ * stood behind the old ones, and counted as read by everybody who had read all at once.
+ */
+import { expect, it, onTestFinished } from "vitest";
+import { systemCaller } from "fleetwright";
+import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { addOperator, createNotifying, pass } from "../../support/channel-scene.ts";
+
+const day = 86_400_000;
+
+/** Starts one over and over on the same data and clock. */
+function lives(): { clock: FakeClock; start: () => Promise<TestOrchestrator> } {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const start = async (): Promise<TestOrchestrator> => {
+    const test = await createNotifying({ clock, storage: new MemoryStorage({ clock, data }) });
+    onTestFinished(() => test[Symbol.asyncDispose]());
+    return { ...test, clock };
+  };
+  return { clock, start };
+}
+
+async function tell(test: TestOrchestrator, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    await addOperator(test, name);
+    await pass(test, 3_000);
+  }
+}
+
+async function listed({ orchestrator }: TestOrchestrator): Promise<[who: string, isRead: boolean][]> {
+  const items: [string, boolean][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await orchestrator.notifications.list(systemCaller, { limit: 2, ...(cursor && { cursor }) });
+    items.push(
+      ...page.items.map(({ subject, read_at }) => [subject.name, read_at !== null] as [string, boolean]),
+    );
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return items;
+}
+
+it.each([
+  ["three days behind since the restart", 0, -3 * day],
+  ["ten years ahead before the restart", 3_650 * day, -3_650 * day],
+])("what comes is unread and stands first where the clock was %s", async (_, before, atRestart) => {
+  const { clock, start } = lives();
+  const first = await start();
+  await tell(first, "ada");
+  clock.jump(before);
+  await tell(first, "grace");
+  await first.orchestrator.notifications.readAll(systemCaller);
+  await first[Symbol.asyncDispose]();
+  clock.jump(atRestart);
+  const second = await start();
+  await tell(second, "mary", "joan");
+  expect(await listed(second)).toEqual([
+    ["joan", false],
+    ["mary", false],
+    ["grace", true],
+    ["ada", true],
+  ]);
+  const { unread } = await second.orchestrator.notifications.list(systemCaller);
+  expect(unread).toBe(2);
+  await second.orchestrator.notifications.readAll(systemCaller);
+  expect((await second.orchestrator.notifications.list(systemCaller)).unread).toBe(0);
+});
+
+it("what came after a clock that was ahead goes when it is old, as all else does", async () => {
+  const { clock, start } = lives();
+  const first = await start();
+  clock.jump(3_650 * day);
+  await tell(first, "ada");
+  await first[Symbol.asyncDispose]();
+  clock.jump(-3_650 * day);
+  const second = await start();
+  await tell(second, "mary");
+  for (let days = 0; days < 29; days += 1) await clock.advance(day);
+  expect((await listed(second)).map(([name]) => name)).toEqual(["mary", "ada"]);
+  for (let days = 0; days < 70; days += 1) await clock.advance(day);
+  // The one is as old as it says once that time has come.
+  expect((await listed(second)).map(([name]) => name)).toEqual(["ada"]);
+});
