@@ -87,7 +87,8 @@ export class Notifications {
     await this.#context.authorize(caller, "notifications.readAll");
     const { id: reader } = toSubject(caller);
     const { newest } = this.#service.index;
-    if (newest === null || this.#service.index.unread(reader) === 0) return;
+    // Also where all that is left is muted: it must not count again once it is muted no longer.
+    if (newest === null) return;
     await retryOnConflict(async () => {
       const stored = await this.#context.storage.get<ReaderDocument>(collection, reader);
       const before = stored?.value.through ?? [];

@@ -106,6 +106,17 @@ it("counts again when it is muted no longer, unless it was read", async () => {
   expect(await unread(mine)).toEqual(["operator.removed", "operator.added"]);
 });
 
+it("is read with all there is, also where nothing else is left to read", async () => {
+  const { notifications } = test.orchestrator;
+  await comeAndGo();
+  await notifications.updatePreferences(mine, { muted_events: ["operator.*"] });
+  expect(await unread(mine)).toEqual([]);
+  await notifications.readAll(mine);
+  expect((await list(mine)).items.filter(({ read_at }) => read_at === null)).toEqual([]);
+  await notifications.updatePreferences(mine, { muted_events: [] });
+  expect(await unread(mine)).toEqual([]);
+});
+
 it("writes and tells nothing where nothing changes, and answers a call that is repeated all the same", async () => {
   const { notifications, audit, idempotency } = test.orchestrator;
   const commit = vi.spyOn(test.storage, "commit");
