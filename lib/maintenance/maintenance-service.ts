@@ -10,7 +10,7 @@ import type { WindowDocument } from "./documents.ts";
 import { WindowBook, type Standing } from "./window-book.ts";
 import { WindowRounds } from "./window-rounds.ts";
 
-/** Windows that are over for longer are not read at a start: until then a clock that was ahead may yet be set back. */
+/** Windows that are over for longer, by a time that follows no clock that jumped ahead, are not read at a start: a clock may yet be set back. */
 const overMs = 86_400_000;
 
 /** What keeps work from an agent. */
@@ -45,8 +45,10 @@ export class MaintenanceService {
 
   /** Reads the windows that are not over. Called before anything moves. */
   async load(): Promise<void> {
-    const query = { index: "by_until", from: this.#context.clock.now() - overMs };
-    const { storage } = this.#context;
+    const { storage, clock, retentionClock } = this.#context;
+    // Where that time can't be told, all of them are read.
+    const certainMs = await retentionClock.now().catch(() => 0);
+    const query = { index: "by_until", from: Math.min(clock.now(), certainMs) - overMs };
     for await (const { value } of eachDocument<WindowDocument>(storage, "maintenance_windows", query))
       this.#take(value);
     await this.#rounds.load();

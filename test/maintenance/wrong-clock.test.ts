@@ -1,0 +1,44 @@
+/** A start with a clock that is days ahead took windows for over that are not: once the clock was right, they froze nobody, and said that they did. */
+import { expect, it, onTestFinished } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+it("a freeze holds where the clock was three days ahead at the start and is right again", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const start = async (): Promise<TestOrchestrator> => {
+    const test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    onTestFinished(() => test[Symbol.asyncDispose]());
+    return test;
+  };
+  const first = await start();
+  const ends_at = new Date(clock.now() + 12 * hour).toISOString();
+  const window = { reason: "the database moves", mode: "freeze", ends_at } as const;
+  const { id } = await first.orchestrator.maintenanceWindows.create(systemCaller, window);
+  await clock.advance(hour);
+  await first[Symbol.asyncDispose]();
+
+  clock.jump(3 * day);
+  const second = await start();
+  await clock.advance(60_000);
+  clock.jump(-3 * day);
+  await using agent = await connectScriptedAgent(second, undefined, clock);
+  const { nodeId: node_id } = agent;
+  await second.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await second.orchestrator.modules.upload(systemCaller, { content: "name: motd\nresources: []\n" });
+  await settleAll();
+  expect(await second.orchestrator.maintenanceWindows.get(systemCaller, { id })).toMatchObject({
+    status: "active",
+  });
+  const apply = { node_id, modules: ["motd"], wait_seconds: 0 };
+  await expect(second.orchestrator.operations.apply(systemCaller, apply)).rejects.toMatchObject({
+    code: "MAINTENANCE_WINDOW",
+    details: { window_id: id },
+  });
+});
