@@ -38,9 +38,9 @@ export class ToldSecrets {
   /** What is told of an operation is cleaned from now on. Where it was already that goes on: half a secret may have come. */
   async begin(operationId: string, resources: readonly ResolvedResource[]): Promise<void> {
     if (this.#told.get(operationId) !== null) return;
-    const redactor = await this.#secrets.redactor(resources);
-    // It may have ended, or begun, meanwhile.
-    if (this.#told.get(operationId) !== null) return;
+    const { redactor, isWhole } = await this.#secrets.redactor(resources);
+    // It may have ended, or begun, meanwhile. Where it can't be cleaned nothing is told before its end.
+    if (this.#told.get(operationId) !== null || !isWhole) return;
     if (redactor.isEmpty) this.#told.delete(operationId);
     else this.#told.set(operationId, { redactor, streams: new Map() });
   }
@@ -67,7 +67,7 @@ export class ToldSecrets {
   async result(operation: Readonly<OperationDocument>, message: Result): Promise<Result> {
     if (operation.has_secrets !== true) return message;
     const resources = await this.#snapshots.loadIfWhole(operation.snapshot);
-    const redactor = resources && (await this.#secrets.redactor(resources));
+    const { redactor = null } = resources ? await this.#secrets.redactor(resources) : {};
     if (!redactor || redactor.isEmpty) return message;
     const { results, output, error } = message;
     return {

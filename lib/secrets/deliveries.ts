@@ -24,6 +24,13 @@ export interface Delivery {
   isCheck: boolean;
 }
 
+/** What takes secrets out. */
+export interface RedactorOfSecrets {
+  redactor: Redactor;
+  /** Whether it takes all of them out that are kept; else one of them could not be read. */
+  isWhole: boolean;
+}
+
 interface Parts {
   agents: AgentService;
   store: SecretStore;
@@ -97,17 +104,19 @@ export class Deliveries {
   }
 
   /** What takes the secrets of resources out of what an agent tells. Those that are not there any more only the agent can take out. */
-  async redactor(resources: readonly ResolvedResource[]): Promise<Redactor> {
+  async redactor(resources: readonly ResolvedResource[]): Promise<RedactorOfSecrets> {
     const keys = new Map(
       this.in(resources).map(({ name, version }) => [`${name}@${version}`, { name, version }]),
     );
-    if (keys.size === 0) return none;
+    if (keys.size === 0) return { redactor: none, isWhole: true };
     const id = [...keys.keys()].sort().join(",");
     const known = this.#redactors.get(id);
-    if (known) return known;
+    if (known) return { redactor: known, isWhole: true };
     const values: Uint8Array[] = [];
+    let isWhole = true;
     for (const { name, version } of keys.values()) {
       const value = await this.#parts.store.value(name, version).catch((error: unknown) => {
+        isWhole = false;
         this.#context.logger.warn("A secret can't be looked for in what an agent tells.", {
           secret: name,
           error,
@@ -118,8 +127,9 @@ export class Deliveries {
     }
     const redactor = new Redactor(values);
     const bytes = values.reduce((sum, { length }) => sum + length, 0);
-    this.#redactors.set(id, redactor, bytes * weightOfByte);
-    return redactor;
+    // What can't be read now may be read for the next message.
+    if (isWhole) this.#redactors.set(id, redactor, bytes * weightOfByte);
+    return { redactor, isWhole };
   }
 }
 

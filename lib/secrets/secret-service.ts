@@ -4,14 +4,13 @@ import { BoundedCache } from "../internal/bounded-cache.ts";
 import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
-import type { Redactor } from "../secret-format/redactor.ts";
 import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
-import { Deliveries, type Delivery } from "./deliveries.ts";
+import { Deliveries, type Delivery, type RedactorOfSecrets } from "./deliveries.ts";
 import { type SecretDocument, valueKey } from "./documents.ts";
 import { Expiries } from "./expiries.ts";
 import { KeyRing } from "./key-ring.ts";
@@ -102,7 +101,7 @@ export class SecretService {
   }
 
   /** What takes the secrets of resources out of what an agent tells of them. */
-  redactor(resources: readonly ResolvedResource[]): Promise<Redactor> {
+  redactor(resources: readonly ResolvedResource[]): Promise<RedactorOfSecrets> {
     return this.#deliveries.redactor(resources);
   }
 
