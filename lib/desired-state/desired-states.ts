@@ -2,6 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
+import { KeptReads } from "../internal/kept-reads.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { JsonObject } from "../json.ts";
 import { findSkipped } from "../module-format/conditions.ts";
@@ -103,22 +104,15 @@ export class DesiredStates {
 
   /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
   reader(): DesiredReader {
-    const modules = new Map<string, Promise<ModuleRevision>>();
-    const moduleIn = ({ name, revision }: ModuleReference): Promise<ModuleRevision> => {
-      const key = `${name}@${revision ?? ""}`;
-      const known = modules.get(key);
-      if (known) return known;
-      const read = this.#modules.resolve(name, revision);
-      modules.set(key, read);
-      read.catch(() => modules.delete(key));
-      return read;
-    };
+    const modules = new KeptReads<ModuleRevision>();
+    const moduleIn = ({ name, revision }: ModuleReference): Promise<ModuleRevision> =>
+      modules.get(`${name}@${revision ?? ""}`, () => this.#modules.resolve(name, revision));
     const secrets = this.#secrets.reader();
-    let matching: Promise<AssignmentMatcher> | null = null;
+    const matchers = new KeptReads<AssignmentMatcher>();
     return {
       of: async (nodeId, request = {}) => {
         const target = await this.#agents.target(nodeId);
-        const assignments = (await (matching ??= this.#assignments.matcher()))(target);
+        const assignments = (await matchers.get("all", () => this.#assignments.matcher()))(target);
         const wanted = chooseRevisions(assignments, request);
         const assigned = new Set(assignments.flatMap((each) => each.modules));
         const isOptional = ({ name }: ModuleReference): boolean => !request.modules && !assigned.has(name);

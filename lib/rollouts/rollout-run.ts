@@ -237,11 +237,11 @@ export class RolloutRun {
   async #stopFurther(stored: Stored): Promise<boolean> {
     const { operations } = this.#parts;
     if (!this.#withdrawn && this.progress.open > 0) {
-      const withdrawals: Promise<boolean>[] = [];
-      for await (const { operation_id, status } of operations.store.ofRollout(this.rolloutId)) {
-        if (status === "queued") withdrawals.push(operations.dispatcher.withdraw(operation_id));
-      }
-      await Promise.all(withdrawals);
+      const waiting: string[] = [];
+      for await (const { operation_id, status } of operations.store.ofRollout(this.rolloutId))
+        if (status === "queued") waiting.push(operation_id);
+      // Begun together: of those that were begun while others are read, nobody would hear if they failed before that ended.
+      await Promise.all(waiting.map((operationId) => operations.dispatcher.withdraw(operationId)));
     }
     this.#withdrawn = true;
     return this.progress.open === 0 && this.#end(stored, stored.value.ending ?? "cancelled");

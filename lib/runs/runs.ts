@@ -82,16 +82,15 @@ export class Runs {
       const isRefused = isOrchestratorError(error, "INVALID_TRANSITION");
       if (!isRefused || (await this.#read(rollout_id)).status !== "stopping") throw error;
     });
-    let some: Promise<void>[] = [];
+    const open: string[] = [];
     for await (const operation of this.#operations.store.ofRollout(rollout_id)) {
       const { operation_id, status, cancel_requested = false } = operation;
-      if (cancel_requested || (status !== "queued" && status !== "running")) continue;
-      some.push(this.#cancelOne(caller, operation_id));
-      if (some.length < cancelsAtOnce) continue;
-      await Promise.all(some);
-      some = [];
+      if (!cancel_requested && (status === "queued" || status === "running")) open.push(operation_id);
     }
-    await Promise.all(some);
+    for (let at = 0; at < open.length; at += cancelsAtOnce)
+      await Promise.all(
+        open.slice(at, at + cancelsAtOnce).map((operationId) => this.#cancelOne(caller, operationId)),
+      );
     return this.#detail(rollout_id);
   }
 

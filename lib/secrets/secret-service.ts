@@ -1,6 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
+import { KeptReads } from "../internal/kept-reads.ts";
 import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
@@ -73,12 +74,9 @@ export class SecretService {
 
   /** Reads what templates name; see {@link SecretReader}. */
   reader(): SecretReader {
-    const read = new Map<string, Promise<Readonly<SecretDocument> | undefined>>();
-    const find = (name: string): Promise<Readonly<SecretDocument> | undefined> => {
-      const known = read.get(name) ?? this.store.find(name).then((stored) => stored?.value);
-      read.set(name, known);
-      return known;
-    };
+    const reads = new KeptReads<Readonly<SecretDocument> | undefined>();
+    const find = (name: string): Promise<Readonly<SecretDocument> | undefined> =>
+      reads.get(name, async () => (await this.store.find(name))?.value);
     const { fleetTime } = this.#context;
     return {
       usesOf: async (names, target) => {
