@@ -43,7 +43,10 @@ export interface SecretsKeyDocument {
   box: string;
 }
 
-/** The version that the last value of a removed secret had, under its name. */
+/**
+ * The version that the last value of a removed secret had, under its name; 0 where none was. Whoever makes or removes a secret, or begins
+ * to use it, writes it anew: so of two at once the later one looks again.
+ */
 export interface RemovedSecretDocument {
   name: string;
   value_version: number;

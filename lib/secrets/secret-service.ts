@@ -120,7 +120,7 @@ export class SecretService {
    * Decrypts the newest value of a secret for the orchestrator itself: for what a configuration names as `secret:NAME`, such as the
    * password of a channel. Read it for each use and keep it nowhere: so a new value counts from the next use on. Whoever refers to a
    * secret registers itself with `context.references.register("secret", ...)`, which has `used_by` tell it and keeps the secret from
-   * being removed.
+   * being removed, and writes what {@link hold} gives with what refers to it.
    *
    * @param name - Of the secret, without `secret:`.
    * @returns The value, 1 to 65,536 bytes. It must get into no log, error, event or answer; `Redactor` of `secret-format` takes it out
@@ -138,6 +138,11 @@ export class SecretService {
     const value = await this.store.value(name, secret.value_version);
     if (!value) throw unavailable(name, "removed");
     return value;
+  }
+
+  /** What to write with what begins to refer to a secret: it conflicts where that is made or removed meanwhile. To be called before the secret is read. */
+  async hold(name: string): Promise<Write> {
+    return (await this.store.mark(name)).write();
   }
 
   /**

@@ -1,9 +1,15 @@
 /** Secrets as they are stored: what is known of each, and its values. */
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import { toJsonObject } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { type SecretDocument, type SecretValueDocument, valueKey } from "./documents.ts";
+import {
+  type RemovedSecretDocument,
+  type SecretDocument,
+  type SecretValueDocument,
+  valueKey,
+} from "./documents.ts";
 import type { KeyRing } from "./key-ring.ts";
 
 /** How many values of a secret are kept, the newest among them: machines that have an old one are checked against it. */
@@ -20,6 +26,21 @@ export class SecretStore {
 
   find(name: string): Promise<StoredDocument<SecretDocument> | null> {
     return this.#context.storage.get<SecretDocument>("secrets", name);
+  }
+
+  /**
+   * Reads what is known of a name whatever becomes of its secret, and gives what writes it anew: it conflicts where somebody else has since.
+   * To be called before the secret is looked at.
+   */
+  async mark(name: string): Promise<{ version: number; write: (version?: number) => Write }> {
+    const collection = "removed_secrets";
+    const stored = await this.#context.storage.get<RemovedSecretDocument>(collection, name);
+    const known = stored?.value.value_version ?? 0;
+    const write = (version = known): Write => {
+      const value = toJsonObject({ name, value_version: version } satisfies RemovedSecretDocument);
+      return { kind: "put", collection, key: name, value, expected: stored?.revision ?? 0 };
+    };
+    return { version: known, write };
   }
 
   /** @throws {OrchestratorError} `NOT_FOUND`. */

@@ -11,7 +11,7 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { asText } from "../secret-format/forms.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { type RemovedSecretDocument, type SecretDocument, valueKey } from "./documents.ts";
+import { type SecretDocument, valueKey } from "./documents.ts";
 import { toRestriction } from "./restriction.ts";
 import {
   createSecretInput,
@@ -78,11 +78,11 @@ export class Secrets {
     const now = this.#context.timestamp();
     const by = toSubject(caller).name;
     return retryOnConflict(async () => {
-      const removed = await this.#context.storage.get<RemovedSecretDocument>("removed_secrets", name);
+      const mark = await this.#service.store.mark(name);
       const document: SecretDocument = {
         name,
         ...(description !== undefined && { description }),
-        value_version: (removed?.value.value_version ?? 0) + 1,
+        value_version: mark.version + 1,
         is_text: asText(value) !== null,
         ...(restriction && { restriction: toRestriction(restriction) }),
         ...(expires_at !== undefined && { expires_at: new Date(expires_at).toISOString() }),
@@ -99,6 +99,7 @@ export class Secrets {
         this.#put(secret, 0),
         this.#putValue(document, value),
         this.#service.expiries.plan(document),
+        mark.write(),
       ];
       await this.#context.commit(answering(caller, answer), writes, this.#event("secret.created", document));
       return answer;
@@ -156,6 +157,7 @@ export class Secrets {
     await this.#context.authorize(caller, "secrets.remove");
     const { name } = parseInput(secretNameInput, input);
     await retryOnConflict(async () => {
+      const mark = await this.#service.store.mark(name);
       const { revision, value } = await this.#service.store.read(name);
       requireVersion({ revision }, options);
       const usedBy = (await this.#context.references.usersOf("secret", [name])).get(name) ?? [];
@@ -165,11 +167,10 @@ export class Secrets {
           details: { used_by: usedBy },
         });
       }
-      // Versions rise for ever: what an agent has of the one that is gone is never taken for what comes after it.
-      const kept: RemovedSecretDocument = versioned(value);
       const writes: Write[] = [
         { kind: "delete", collection: "secrets", key: name, expected: revision },
-        { kind: "put", collection: "removed_secrets", key: name, value: toJsonObject(kept) },
+        // Versions rise for ever: what an agent has of the one that is gone is never taken for what comes after it.
+        mark.write(value.value_version),
         ...(await this.#service.store.deleteValues(name, value.value_version)),
         this.#service.expiries.plan({ name }),
       ];
@@ -261,10 +262,6 @@ export class Secrets {
 
 function versionOf({ value_version }: SecretDocument): { value_version: number } {
   return { value_version };
-}
-
-function versioned({ name, value_version }: Readonly<SecretDocument>): RemovedSecretDocument {
-  return { name, value_version };
 }
 
 /** The bytes of a value; nothing of them is in an error. */

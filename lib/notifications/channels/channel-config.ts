@@ -46,7 +46,7 @@ export class ChannelConfigs {
   }
 
   /**
-   * Checks a config and makes it ready to be kept.
+   * Checks a config and makes it ready to be kept. What is to be written conflicts where a secret that it names is removed meanwhile.
    *
    * @param before - The channel as it was; null for a new one.
    * @throws {OrchestratorError} `VALIDATION_FAILED`; `SECRET_UNAVAILABLE` where a secret that is named can't be read;
@@ -61,6 +61,9 @@ export class ChannelConfigs {
     requireConfigSize(given);
     const sealedBefore = before ? await this.#sealed(before) : {};
     const whole = unmasked(type, given, { ...before?.config, ...sealedBefore });
+    const held = await Promise.all(
+      [...new Set(namesIn(type, whole))].map((secret) => this.#secrets.hold(secret)),
+    );
     this.#check(type, await this.#dereferenced(type, whole));
     const isSealed = (field: string): boolean =>
       type.secretFields.includes(field) && !isReference(whole[field]);
@@ -70,7 +73,8 @@ export class ChannelConfigs {
       whole,
       fields.filter((field) => !isSealed(field)),
     );
-    return this.#toPrepared({ id, before, config, sealed });
+    const { kept, writes } = this.#toPrepared({ id, before, config, sealed });
+    return { kept, writes: [...writes, ...held] };
   }
 
   /** What takes a channel's encrypted value away. */
@@ -96,11 +100,11 @@ export class ChannelConfigs {
 
   /** Names of the secrets that a config reads. */
   secretsOf({ type: name, config }: Configured): string[] {
-    const type = this.#types[name];
-    return (type?.secretFields ?? []).flatMap((field) => secretNamed(config[field]) ?? []);
+    const type = Object.hasOwn(this.#types, name) ? this.#types[name] : undefined;
+    return type ? namesIn(type, config) : [];
   }
 
-  async #toPrepared({
+  #toPrepared({
     id,
     before,
     config,
@@ -110,7 +114,7 @@ export class ChannelConfigs {
     before: Configured | null;
     config: JsonObject;
     sealed: JsonObject;
-  }): Promise<Prepared> {
+  }): Prepared {
     const versionBefore = before?.sealed_version ?? 0;
     const forgotten = before ? this.forget(before) : [];
     const sealed_fields = Object.keys(sealed);
@@ -150,6 +154,11 @@ export class ChannelConfigs {
     if (success) return data;
     throw invalidConfig(toConfigIssues(error));
   }
+}
+
+/** Names of the secrets that a config of a type reads. */
+function namesIn({ secretFields }: ChannelType, config: JsonObject): string[] {
+  return secretFields.flatMap((field) => secretNamed(config[field]) ?? []);
 }
 
 /** The config with what was kept in the place of each mask. */

@@ -80,24 +80,27 @@ export class Channels {
     const { name, type, config, selector, template, source, managed_by } = given;
     const { events = ["*"], min_severity = "info", enabled = true } = given;
     const id = this.#context.ids.next();
-    const { kept, writes } = await this.#service.configs.prepare({ id, type }, config, null);
-    const document: ChannelDocument = {
-      id,
-      name,
-      type,
-      ...kept,
-      events,
-      min_severity,
-      ...(selector !== undefined && { selector: this.#printed(selector) }),
-      ...(template && { template }),
-      enabled,
-      ...(source === "audit" && { source }),
-      ...(managed_by && { managed_by }),
-      created_at: this.#context.timestamp(),
-      created_by: toSubject(caller).name,
-    };
-    if (source === "audit") writes.push(await auditPlaceFromNowOn(this.#context, id));
-    return this.#write(caller, null, { document, writes, changed: [] });
+    // Again where a secret that it names was removed, or made, in that moment.
+    return retryOnConflict(async () => {
+      const { kept, writes } = await this.#service.configs.prepare({ id, type }, config, null);
+      const document: ChannelDocument = {
+        id,
+        name,
+        type,
+        ...kept,
+        events,
+        min_severity,
+        ...(selector !== undefined && { selector: this.#printed(selector) }),
+        ...(template && { template }),
+        enabled,
+        ...(source === "audit" && { source }),
+        ...(managed_by && { managed_by }),
+        created_at: this.#context.timestamp(),
+        created_by: toSubject(caller).name,
+      };
+      if (source === "audit") writes.push(await auditPlaceFromNowOn(this.#context, id));
+      return this.#write(caller, null, { document, writes, changed: [] });
+    });
   }
 
   /**

@@ -1,0 +1,67 @@
+/** Secrets that are made, removed and begun to be used in the same moment. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemCaller } from "fleetwright";
+import type { TestOrchestrator } from "fleetwright/testing";
+import type { Write } from "../../lib/storage/storage.ts";
+import { createNotifying } from "../support/channel-scene.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
+
+const puts = (collection: string, key?: string) => (writes: readonly Write[]) =>
+  writes.some(
+    (write) =>
+      write.kind === "put" && write.collection === collection && (key === undefined || write.key === key),
+  );
+const deletes = (collection: string) => (writes: readonly Write[]) =>
+  writes.some((write) => write.kind === "delete" && write.collection === collection);
+
+async function start(storage: RacingStorage): Promise<TestOrchestrator["orchestrator"]> {
+  const test = await createNotifying({ storage });
+  onTestFinished(() => test[Symbol.asyncDispose]());
+  return test.orchestrator;
+}
+
+const hook = { name: "hook", type: "slack", config: { url: "secret:hook" } };
+const hookUrl = "https://hooks.example.com/T/B/x";
+
+it("the versions of a name rise where a secret comes and goes while another is made", async () => {
+  const storage = new RacingStorage(puts("secrets", "db"));
+  const { secrets } = await start(storage);
+  storage.before = async () => {
+    await secrets.create(systemCaller, { name: "db", value: "first" });
+    await secrets.remove(systemCaller, { name: "db" });
+  };
+  const { value_version } = await secrets.create(systemCaller, { name: "db", value: "second" });
+  expect(value_version).toBe(2);
+});
+
+describe("a secret that is removed while a channel begins to use it", () => {
+  it("has the channel refused where the removal was first", async () => {
+    const storage = new RacingStorage(puts("channels"));
+    const { secrets, channels } = await start(storage);
+    await secrets.create(systemCaller, { name: "hook", value: hookUrl });
+    storage.before = () => secrets.remove(systemCaller, { name: "hook" });
+    await expect(channels.create(systemCaller, hook)).rejects.toMatchObject({ code: "SECRET_UNAVAILABLE" });
+    expect((await channels.list(systemCaller)).items).toEqual([]);
+  });
+
+  it("has the change of a channel refused, too", async () => {
+    const storage = new RacingStorage(puts("channels"));
+    const { secrets, channels } = await start(storage);
+    await secrets.create(systemCaller, { name: "hook", value: hookUrl });
+    const { id } = await channels.create(systemCaller, { ...hook, config: { url: hookUrl } });
+    storage.before = () => secrets.remove(systemCaller, { name: "hook" });
+    const change = { id, config: hook.config };
+    await expect(channels.update(systemCaller, change)).rejects.toMatchObject({ code: "SECRET_UNAVAILABLE" });
+  });
+
+  it("stays where the channel was first", async () => {
+    const storage = new RacingStorage(deletes("secrets"));
+    const { secrets, channels } = await start(storage);
+    await secrets.create(systemCaller, { name: "hook", value: hookUrl });
+    storage.before = () => channels.create(systemCaller, hook);
+    await expect(secrets.remove(systemCaller, { name: "hook" })).rejects.toMatchObject({
+      code: "IN_USE",
+      details: { used_by: ["channel hook"] },
+    });
+  });
+});
