@@ -61,6 +61,8 @@ export class IdempotencyService {
   /** How many calls of each operator are kept, and the bytes of their answers. */
   readonly #kept = new Map<string, { calls: number; bytes: number }>();
   #secret: Uint8Array | null = null;
+  /** What is being forgotten: who comes with such a key waits, and finds it free. */
+  #forgetting: Promise<unknown> = Promise.resolve();
 
   constructor(context: Context) {
     this.#context = context;
@@ -116,6 +118,7 @@ export class IdempotencyService {
     { id, fingerprint }: { id: string; fingerprint: string },
     run: (caller: Caller) => Promise<Output>,
   ): Promise<Output> {
+    await this.#forgetting;
     const before = await this.#context.storage.get<CallDocument>(collection, id);
     if (before !== null && before.value.expires_at > (await this.#context.retentionClock.now())) {
       requireSame(before.value.fingerprint, fingerprint);
@@ -239,12 +242,16 @@ export class IdempotencyService {
     for (;;) {
       const query = { index: "by_expiry", to: await retentionClock.now(), limit: forgetAtOnce };
       const { items } = await storage.list<CallDocument>(collection, query);
-      if (items.length === 0) return;
-      await storage.commit(
-        items.map(({ key, revision }): Write => ({ kind: "delete", collection, key, expected: revision })),
+      // One that is being used again is written anew by its call.
+      const free = items.filter(({ key }) => !this.#running.has(key));
+      if (free.length === 0) return;
+      const committed = storage.commit(
+        free.map(({ key, revision }): Write => ({ kind: "delete", collection, key, expected: revision })),
         { reserve: true },
       );
-      for (const { value } of items) this.#count(value, -1);
+      this.#forgetting = committed.catch(() => {});
+      await committed;
+      for (const { value } of free) this.#count(value, -1);
       yield;
     }
   }

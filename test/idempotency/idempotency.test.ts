@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { answeringOnce } from "../../lib/callers/caller.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
-import { deferred } from "../support/deferred.ts";
+import { deferred, settleAll } from "../support/deferred.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 const call = (key: string, input: unknown = { a: 1 }): KeyedCall => ({
   key,
@@ -282,4 +283,34 @@ it("never keeps an answer that is a secret, and makes the call no second time", 
   expect(JSON.stringify(await stored(test))).not.toContain("hunter2");
   await expect(once()).rejects.toMatchObject({ code: "IDEMPOTENCY_ANSWER_UNKNOWN" });
   expect(counter.made).toBe(1);
+});
+
+it("a key that is used again in the moment in which it is forgotten is free", async () => {
+  const clock = new FakeClock();
+  const storage = new RacingStorage((writes) =>
+    writes.every((write) => write.kind === "delete" && write.collection === "idempotent_calls"),
+  );
+  await using test = await createTestOrchestrator({ clock, storage });
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const counter = counted((made) => made);
+  const gate = deferred();
+  const change = async (claiming: Caller): Promise<number> => {
+    if (counter.made > 0) await gate.promise;
+    await changeAs(test, claiming);
+    return counter.run();
+  };
+  await idempotency.once(caller, call("k1"), change);
+  let again: Promise<number> | undefined;
+  // It has looked at the old call, and is under way, when that goes.
+  storage.before = async () => {
+    again = idempotency.once(caller, call("k1"), change);
+    await settleAll();
+  };
+  await clock.advance(25 * 3_600_000);
+  await settleAll();
+  expect(storage.before).toBeNull();
+  gate.resolve();
+  expect(await again).toBe(2);
+  expect(await idempotency.once(caller, call("k1"), change)).toBe(2);
 });
