@@ -82,7 +82,7 @@ export class Context {
   /** The time of deadlines, which never goes back. */
   readonly fleetTime: FleetTime;
   /** A key that does not lie in the storage, for hashes of inputs that hold secrets; null where there is none. */
-  inputKey: (() => Uint8Array) | null = null;
+  inputKey: (() => Promise<Uint8Array>) | null = null;
   /** Where agents are served; null while nobody said. */
   served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */

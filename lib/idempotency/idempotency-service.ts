@@ -10,7 +10,7 @@
  * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
  */
 import type { Caller, OperatorCaller } from "../callers/caller.ts";
-import { permissionTable } from "../callers/permissions.ts";
+import { permissionTable, type Permission } from "../callers/permissions.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
@@ -98,7 +98,7 @@ export class IdempotencyService {
     await this.#context.authorize(caller, call.permission);
     const { crypto } = this.#context;
     const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
-    const fingerprint = this.#fingerprint(call);
+    const fingerprint = await this.#fingerprint(call);
     const running = this.#running.get(id);
     if (running !== undefined) {
       requireSame(running.fingerprint, fingerprint);
@@ -220,11 +220,11 @@ export class IdempotencyService {
   }
 
   /** Of what holds a secret with a key that is not stored beside it: who has the files can't try guesses. */
-  #fingerprint({ permission, input, ifMatch }: KeyedCall): string {
+  async #fingerprint({ permission, input, ifMatch }: KeyedCall): Promise<string> {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
     // JSON has no line end of its own.
     const text = toCanonical(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
-    const key = permission.startsWith("secrets.") ? this.#context.inputKey?.() : undefined;
+    const key = holdsSecrets(permission) ? await this.#context.inputKey?.() : undefined;
     return toHex(this.#context.crypto.hmac(key ?? this.#secret, toUtf8(text)));
   }
 
@@ -255,6 +255,11 @@ export class IdempotencyService {
       yield;
     }
   }
+}
+
+/** Whether what a verb is called with is encrypted where it is kept. */
+function holdsSecrets(permission: Permission): boolean {
+  return permission.startsWith("secrets.") || permission.startsWith("channels.");
 }
 
 function requireSame(fingerprint: string, given: string): void {

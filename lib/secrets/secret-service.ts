@@ -2,6 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { KeptReads } from "../internal/kept-reads.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
@@ -19,6 +20,8 @@ import { SecretStore } from "./secret-store.ts";
 import { describeFault, faultFor, unavailable } from "./secret-use.ts";
 
 const collection = "secret_values";
+/** No secret has such a name. */
+const inputKeyOwner = "inputs:calls";
 const tagInfo = "fleetwright/1 secret placeholder";
 
 /** Reads secrets for the templates of one agent after another: each is read once, and stays as it was then. */
@@ -37,6 +40,8 @@ export class SecretService {
   readonly #work: BackgroundWork;
   readonly #selectors = new SelectorCache();
   #tagKey: Uint8Array | null = null;
+  /** For hashes of inputs that hold secrets. */
+  readonly #inputKey = new KeptReads<Uint8Array>();
   /** Those that were written lately: each apply writes the same, and knows them again by their tags. */
   readonly #placeholders = new BoundedCache<string>({ entries: 10_000 });
 
@@ -63,7 +68,7 @@ export class SecretService {
     const { crypto } = this.#context;
     this.#tagKey = crypto.deriveKey(identitySecret, new Uint8Array(), tagInfo, 32);
     const isChanging = await this.keys.start();
-    if (this.keys.isOpen) this.#context.inputKey = () => this.keys.vault.derive("inputs");
+    if (this.keys.isOpen) this.#context.inputKey = () => this.#inputKey.get("", () => this.#readInputKey());
     if (isChanging) this.#work.do(() => this.keys.resume());
     const endExpiries = this.expiries.keep();
     return async () => {
@@ -170,6 +175,18 @@ export class SecretService {
   /** What takes away what {@link keep} wrote. */
   forget(owner: string, version: number): Write {
     return { kind: "delete", collection, key: valueKey(owner, version) };
+  }
+
+  /** Encrypted as values are, and so the same whatever becomes of the master key: what was hashed before a change of that is known after it. */
+  #readInputKey(): Promise<Uint8Array> {
+    const { crypto, storage } = this.#context;
+    return retryOnConflict(async () => {
+      const known = await this.kept(inputKeyOwner, 1);
+      if (known) return known;
+      const key = crypto.randomBytes(32);
+      await storage.commit([this.keep(inputKeyOwner, 1, key)]);
+      return key;
+    });
   }
 
   #toUse(

@@ -43,11 +43,6 @@ export class Vault {
     return this.#keys.has(keyId);
   }
 
-  /** A key for something else than values, derived from the newest. */
-  derive(purpose: string): Uint8Array {
-    return this.#crypto.deriveKey(this.#keyOf(this.#requireNewest()), salt, `purpose ${purpose}`, 32);
-  }
-
   /** Encrypts a value with the newest key. */
   seal(name: string, version: number, value: Uint8Array): SecretValueDocument {
     return { name, version, ...this.#seal(valueKey(name, version), value) };
