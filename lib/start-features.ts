@@ -34,7 +34,7 @@ export async function startFeatures(
   ends.push(() => operations.stop());
   await operations.start(openRollouts > 0);
   ends.push(() => rollouts.stop());
-  await rollouts.start();
+  rollouts.start();
   maintenance.start();
   ends.push(() => drift.stop());
   ends.push(audit.keep(), events.keepRetention(), operations.retention.keep());

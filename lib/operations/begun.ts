@@ -16,17 +16,20 @@ export function toBegun(context: Context, operation: Operation): OperationDocume
 
 /**
  * An operation that is running when the process starts: a clock that was wrong when it began must not have its end awaited for longer than
- * if it began now.
+ * if it began now. Not waited for: a start must not fail for want of space.
  */
 export async function bringNear(
   context: Context,
   store: OperationStore,
   operation: Operation,
-): Promise<Operation> {
+): Promise<void> {
   const latest = context.fleetTime.now() + longestMs(context, operation);
-  if ((operation.deadline_at ?? 0) <= latest) return operation;
-  const change = (): Changed => ({ operation: { ...operation, deadline_at: latest } });
-  return (await store.update(systemCaller, operation.operation_id, change)).operation;
+  const isFar = ({ status, deadline_at = 0 }: Operation): boolean =>
+    status === "running" && deadline_at > latest;
+  if (!isFar(operation)) return;
+  await store.update(systemCaller, operation.operation_id, (before): Changed | null =>
+    isFar(before) ? { operation: { ...before, deadline_at: latest } } : null,
+  );
 }
 
 /** How long an operation may take until its result is no longer awaited. */

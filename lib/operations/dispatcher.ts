@@ -101,7 +101,8 @@ export class Dispatcher {
     for await (const operation of this.#store.open()) {
       isAwaited = true;
       this.#inquiries.take(operation);
-      if (operation.status === "running") this.#await(await bringNear(this.#context, this.#store, operation));
+      this.#work.do(() => bringNear(this.#context, this.#store, operation));
+      if (operation.status === "running") this.#await(operation);
       else this.#enqueue(operation);
     }
     this.#sweeper.start(isAwaited ? returnMs : 0);

@@ -143,9 +143,9 @@ export class RolloutService {
   }
 
   /** Goes on with what was read, and begins to keep the schedules. */
-  async start(): Promise<void> {
+  start(): void {
     for (const run of this.#runs.values()) run.go();
-    await this.#scheduled.start();
+    this.#scheduled.start();
   }
 
   /** Tells of schedules that were due while the server was away or paused, and has none of them carried out late. */

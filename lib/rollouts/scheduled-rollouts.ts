@@ -46,7 +46,8 @@ export class ScheduledRollouts {
   readonly #context: Context;
   readonly #parts: Parts;
   #timer: Timer | null = null;
-  #offset: number;
+  /** Of the clock when due times were brought into line with it; null where that is to be done, as at the start. */
+  #offset: number | null = null;
   #isTicking = false;
   #isAsked = false;
   #retryMs = firstRetryMs;
@@ -54,12 +55,9 @@ export class ScheduledRollouts {
   constructor(context: Context, parts: Parts) {
     this.#context = context;
     this.#parts = parts;
-    this.#offset = this.#clockOffset();
   }
 
-  async start(): Promise<void> {
-    this.#offset = this.#clockOffset();
-    await this.#realign();
+  start(): void {
     this.#parts.assignments.due.watch(() => this.look());
     this.look();
   }
@@ -108,9 +106,10 @@ export class ScheduledRollouts {
     const { due } = this.#parts.assignments;
     if (this.#context.epochs.isPaused) return null;
     try {
-      if (Math.abs(this.#clockOffset() - this.#offset) > driftMs) {
+      if (this.#offset === null || Math.abs(this.#clockOffset() - this.#offset) > driftMs) {
+        const offset = this.#clockOffset();
         await this.#realign();
-        this.#offset = this.#clockOffset();
+        this.#offset = offset;
       }
       let hasFailed = false;
       for await (const each of due.due()) if (!(await this.#try(each))) hasFailed = true;
