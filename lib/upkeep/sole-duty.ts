@@ -14,7 +14,7 @@ const ttlMs = 15_000;
 const beatMs = 5_000;
 
 interface Work {
-  /** Called each time this process takes the duty over. */
+  /** Called each time this process takes the duty over, or is certain again that it has it. */
   began: () => void;
   /** Whether there is anything to do; {@link SoleDuty.look} is told where that may have changed. */
   isNeeded: () => boolean;
@@ -68,10 +68,13 @@ export class SoleDuty {
     const askedAt = clock.monotonic();
     try {
       if (!this.#work.isNeeded()) return await this.#rest();
+      let wasMine = this.isMine;
       const isRenewed = (await this.#lease?.renew()) ?? false;
       if (!isRenewed) this.#lease = await storage.lease(this.#name, ttlMs);
+      wasMine &&= this.isMine;
       this.#until = this.#lease ? askedAt + ttlMs : -Infinity;
-      if (this.#lease && !isRenewed) this.#work.began();
+      // What came while it was not certain waits, too.
+      if (this.#lease && !(isRenewed && wasMine)) this.#work.began();
     } catch (error) {
       logger.warn("A duty could not be renewed.", { error, duty: this.#name });
     }
