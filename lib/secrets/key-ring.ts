@@ -68,8 +68,12 @@ export class KeyRing {
     }
     if (keys.length === 0 && !isUsed) throw new OrchestratorError("SECRETS_KEY_MISSING");
     this.vault.take(keys);
-    if (canary && this.vault.opensCanary(canary.value))
-      return this.vault.newest !== canary.value.key_id || (await this.#left(1)).length > 0;
+    if (canary && this.vault.opensCanary(canary.value)) {
+      // All is encrypted with the newest, and the process ended before the others were forgotten.
+      const isUnretired = keys.length > 1 && !(secretsKey instanceof Uint8Array) && secretsKey.retire;
+      if (isUnretired || this.vault.newest !== canary.value.key_id) return true;
+      return (await this.#left(1)).length > 0;
+    }
     if (isUsed) throw wrongKey(keys.length);
     // Nothing is encrypted, so any key will do: one that was never needed is not missed after a restore.
     const value = toJsonObject(this.vault.canary());

@@ -206,6 +206,19 @@ describe("another key", () => {
     }
   });
 
+  it("has the old one forgotten at the next start where the process ended right before that", async () => {
+    const data = new MemoryData();
+    const secretsKey = new MemorySecretsKey();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey });
+    vi.spyOn(secretsKey, "retire").mockRejectedValueOnce(new Error("killed"));
+    await expect(first.orchestrator.secrets.rotateKey(systemCaller)).rejects.toThrow("killed");
+    await first[Symbol.asyncDispose]();
+    expect(secretsKey.keys).toHaveLength(2);
+    await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+    await vi.waitFor(() => expect(secretsKey.keys).toEqual([numberedKey(2)]));
+    expect(await readAll(second)).toEqual(names.map(valueOf));
+  });
+
   it("takes the place of each before it, whichever comes first in order", async () => {
     const secretsKey = new MemorySecretsKey();
     await using test = await startFilled({ secretsKey });
