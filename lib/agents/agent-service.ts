@@ -20,6 +20,7 @@ import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { Presence } from "./presence.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
 import { Standing } from "./standing.ts";
+import { expectThere } from "./still-there.ts";
 
 /** What other features are to agents, and agents to them: who they are, whom selectors match, who comes and goes. */
 export class AgentService {
@@ -172,6 +173,11 @@ export class AgentService {
   /** Whether there is such an agent, whatever its status. */
   async isKnown(nodeId: string): Promise<boolean> {
     return (await this.registry.find(nodeId)) !== null;
+  }
+
+  /** What to write with what is kept of an agent, so that it is not kept where the agent is removed meanwhile; null where there is no such agent. */
+  expectThere(nodeId: string): Promise<Write | null> {
+    return expectThere(this.#context, nodeId);
   }
 
   /** What people call agents, and their tags; those that are gone are left out. */

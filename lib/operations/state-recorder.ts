@@ -38,13 +38,14 @@ export class StateRecorder {
   /** What to write in the step that ends an apply. */
   async afterApply(ended: Ended): Promise<{ writes: Write[] }> {
     const { operation, results } = ended;
-    if (!(await this.#agents.isKnown(operation.node_id))) return { writes: [] };
+    const there = await this.#agents.expectThere(operation.node_id);
+    if (there === null) return { writes: [] };
     const end = endOf(operation, results);
     const changed = end && (await this.#stateAfter(ended, end));
     const findings = await this.#agents.findings.change(operation.node_id, (before) =>
       findingsAfter(before, operation, { state: changed?.state ?? null, end }),
     );
-    return { writes: [...(changed?.writes ?? []), ...findings] };
+    return { writes: [there, ...(changed?.writes ?? []), ...findings] };
   }
 
   /** What is known of a machine after an apply that may have changed it; null where something newer is known. */
