@@ -12,7 +12,7 @@ import { Context } from "./context.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { Drift } from "./drift/drift.ts";
 import { EnrolmentTokens } from "./enrolment-tokens/enrolment-tokens.ts";
-import { isOrchestratorError } from "./errors.ts";
+import { isOrchestratorError, OrchestratorError } from "./errors.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
@@ -170,7 +170,7 @@ export class Orchestrator {
   /**
    * Opens the storage, takes up what was open when the process ended, and begins to accept agents. Called once.
    *
-   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`.
+   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`; `UNAVAILABLE` after {@link stop}.
    */
   start(): Promise<void> {
     this.#starting ??= this.#start();
@@ -178,6 +178,7 @@ export class Orchestrator {
   }
 
   async #start(): Promise<void> {
+    if (this.#stopping) throw new OrchestratorError("UNAVAILABLE", { message: "It was stopped before." });
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
     const { access, agents, events } = this.#services;
     await storage.open(storageSchema);

@@ -32,3 +32,12 @@ it("an orchestrator is among the processes of its cluster from its start to its 
   await orchestrator.stop();
   expect(cluster.state).toBe("down");
 });
+
+it("an orchestrator that was stopped before it started does not start: nothing would stop it", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport(), clock });
+  await orchestrator.stop();
+  await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(clock.pendingTimers).toBe(0);
+});
