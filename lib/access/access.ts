@@ -142,6 +142,8 @@ export class Access {
     const from = { ...signedIn, ...(caller.origin && { origin: caller.origin }) };
     const operator = await retryOnConflict(async () => {
       const seen = await this.#service.operators.touch(operator_id);
+      // Removed since the key was looked up: as unknown as if it had never been known.
+      if (!seen) throw new OrchestratorError("SIGNATURE_INVALID");
       await this.#context.commitWithReserve(from, [...writes, seen.write], {
         type: "operator.signedIn",
         summary: `Operator ${username} signed in`,

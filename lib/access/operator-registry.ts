@@ -18,9 +18,11 @@ export class OperatorRegistry {
     return this.#context.storage.get<OperatorDocument>("operators", operatorId);
   }
 
-  /** The write that says an operator was here just now, and the operator as it is then. */
-  async touch(operatorId: string): Promise<{ operator: Operator; write: Write }> {
-    const { value, revision } = await this.read(operatorId);
+  /** The write that says an operator was here just now, and the operator as it is then; null where there is none. */
+  async touch(operatorId: string): Promise<{ operator: Operator; write: Write } | null> {
+    const stored = await this.find(operatorId);
+    if (!stored) return null;
+    const { value, revision } = stored;
     const seen = { ...value, last_seen_at: this.#context.timestamp() };
     return {
       operator: toOperator({ value: seen, revision: revision + 1 }),
