@@ -14,7 +14,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { eachOldPage, keepRetention, retentionNow } from "../upkeep/retention.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
-import { rolloutFacts, rolloutSubject } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject, titleOf } from "./rollout-store.ts";
 import { targetsKind } from "./targets.ts";
 
 /** Refusals, or groups, of one rollout that are removed in one go. */
@@ -80,7 +80,7 @@ export class RolloutRetention {
     const event: EventInput = {
       type: "rollout.pruned",
       target: rolloutSubject(value),
-      summary: `The record of a rollout of ${value.assignment} that ended before ${toTimestamp(before)} was removed`,
+      summary: `The record of a rollout of ${titleOf(value)} that ended before ${toTimestamp(before)} was removed`,
       metadata: { ...rolloutFacts(value), status: value.status, before: toTimestamp(before) },
     };
     try {

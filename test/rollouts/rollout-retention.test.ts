@@ -28,14 +28,17 @@ async function rounds(old: OldOperations, count = 3): Promise<void> {
 }
 
 /** Keeps a rollout that ended now, or is in the status given, and was refused for some of its agents, each of which is a group. */
-async function addRollout(old: OldOperations, { status = "failed", refused = 0, agents = "a" } = {}) {
+async function addRollout(
+  old: OldOperations,
+  { status = "failed", refused = 0, agents = "a", kind = "apply", command = "" } = {},
+) {
   const rollout_id = old.context.ids.next();
   const targets = await saveTargets(old.context, { agents: [{ node_id: agents, name: agents }], ends: [1] });
   const at = old.context.timestamp();
   const rollout = {
     rollout_id,
-    assignment: "all",
-    kind: "apply",
+    ...(kind === "run" ? { command } : { assignment: "all" }),
+    kind,
     status,
     matched: 1,
     targets,
@@ -79,6 +82,15 @@ describe("of rollouts that have ended", () => {
     expect(await keys(old, "loose_contents")).toEqual([]);
     const { entries } = await old.storage.readLog("audit", { where: { event_type: "rollout.pruned" } });
     expect(entries.map(({ value }) => value["metadata"])).toMatchObject([{ status: "failed", matched: 1 }]);
+  });
+
+  it("a command is told of by its beginning, as it has no name", async () => {
+    const old = await opened();
+    await addRollout(old, { kind: "run", command: "systemctl restart nginx" });
+    await age(old, 91);
+    await rounds(old);
+    const { entries } = await old.storage.readLog("audit", { where: { event_type: "rollout.pruned" } });
+    expect(entries[0]!.value["summary"]).toMatch(/^The record of a rollout of systemctl restart nginx that/);
   });
 
   it("one stays as long as one of its operations", async () => {
