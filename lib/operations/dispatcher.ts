@@ -53,17 +53,16 @@ export class Dispatcher {
   readonly #feeds: ProgressFeeds;
   readonly #lanes: Lanes;
   readonly #work: BackgroundWork;
-  readonly #presence: DispatchParts["presence"];
   readonly #sweeper: Sweeper;
-  readonly #rules: Pick<DispatchParts, "mayBegin" | "isApproved">;
+  readonly #rules: Pick<DispatchParts, "presence" | "mayBegin" | "isApproved">;
   readonly #turns = new Turns(perTurn);
   #stopped = false;
   /** Whether agents are given time to come back after a start: who is not there yet is not away. */
   #returning = false;
 
   constructor(context: Context, parts: DispatchParts) {
-    this.#context = context;
-    [this.#store, this.#presence, this.#rules] = [parts.store, parts.presence, parts];
+    [this.#context, this.#store, this.#rules] = [context, parts.store, parts];
+    [this.#outcomes, this.#feeds, this.#lanes] = [parts.outcomes, parts.feeds, parts.lanes];
     this.#told = new ToldSecrets(parts);
     this.#commands = new Commands(context, { ...parts, told: this.#told, turns: this.#turns });
     const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
@@ -72,14 +71,12 @@ export class Dispatcher {
       this.#lanes.release();
       this.#takeAll();
     });
-    [this.#outcomes, this.#feeds, this.#lanes] = [parts.outcomes, parts.feeds, parts.lanes];
     const work = (this.#work = new BackgroundWork(context));
     const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
     this.held = new HeldWork(context, { ...parts, work, take: answered });
     parts.maintenance.watch(() => this.#takeAll());
     const expired = (operation: Operation): Outcome => this.held.expired(operation);
     this.#sweeper = new Sweeper(context, { store: this.#store, work, end, expired });
-    const settle = (operation: Operation): void => this.#settle(operation);
     this.answers = new AgentAnswers(context, {
       ...parts,
       inquiries: this.#inquiries,
@@ -87,7 +84,7 @@ export class Dispatcher {
       told: this.#told,
       turns: this.#turns,
       end,
-      settle,
+      settle: (operation) => this.#settle(operation),
     });
     this.#store.watch((after, before) => this.#follow(after, before));
   }
@@ -191,7 +188,7 @@ export class Dispatcher {
           if (this.#lanes.isHeld(operationId)) continue;
           // Also where the process ended before it heard that the agent was rejected.
           if (!this.#rules.isApproved(nodeId)) await this.#end(operationId, rejected);
-          else if (!this.#lanes.isPatient(operationId) || this.#presence.isConnected(nodeId))
+          else if (!this.#lanes.isPatient(operationId) || this.#rules.presence.isConnected(nodeId))
             await this.#take(nodeId, operationId);
         }
       }
@@ -207,7 +204,7 @@ export class Dispatcher {
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
     else if (this.held.holds(operation)) return;
     else if (!(await this.#rules.mayBegin(operation))) await this.#end(operationId, overtaken);
-    else if (this.#presence.isConnected(nodeId)) {
+    else if (this.#rules.presence.isConnected(nodeId)) {
       if (this.#inquiries.isUnanswered(operationId)) return;
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);
       // The agent came while the line was gone through: its head is first all the same.
@@ -257,9 +254,11 @@ export class Dispatcher {
     if (running?.operationId === operation.operation_id)
       Object.assign(running, { commandId: id, ...(how === "ask" && { isDoubted: true }) });
     await this.#commands[how](id, operation);
-    // Read again: a wish to cancel may have overtaken the command, or found the agent away.
-    const now = await this.#store.read(operation.operation_id);
-    if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
+    // Read again, until it can be: a wish to cancel may have overtaken the command, or found the agent away.
+    this.#work.do(async () => {
+      const now = await this.#store.find(operation.operation_id);
+      if (now?.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
+    });
   }
 
   /** Where it may not begin now, an agent that has the operation goes on with it, and one that has not must not begin. */
