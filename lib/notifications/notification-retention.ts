@@ -3,8 +3,8 @@ import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { dayMs } from "../internal/durations.ts";
 import { eachPage } from "../storage/each-document.ts";
-import type { StoredDocument, Write } from "../storage/storage.ts";
-import { eachOldPage, keepRetention } from "../upkeep/retention.ts";
+import type { Storage, StoredDocument, Write } from "../storage/storage.ts";
+import { keepRetention } from "../upkeep/retention.ts";
 import type { DeliveryDocument, NotificationDocument } from "./documents.ts";
 
 /** Notifications that are kept: all of them are in memory, a hundred bytes each. */
@@ -29,14 +29,8 @@ async function* round(context: Context, { count, hasChannel }: Kept): AsyncGener
   const { storage, retentionClock, options } = context;
   const now = await retentionClock.now();
   const before = now - options.notificationRetentionDays * dayMs;
-  const isOfNow = ({ value: { created_at } }: StoredDocument<NotificationDocument>): boolean =>
-    Date.parse(created_at) >= before && Date.parse(created_at) <= now;
-  // By when they were made: their ids only say in which order.
-  for await (const page of eachPage<NotificationDocument>(storage, "notifications", { limit: atOnce })) {
-    const old = page.filter(({ value }) => Date.parse(value.created_at) < before);
-    if (old.length > 0) yield remove(context, old);
-    if (page.some(isOfNow)) break;
-  }
+  for await (const old of oldest<NotificationDocument>(storage, "notifications", { before, now }))
+    yield remove(context, old);
   while (count() > mostKept) {
     const limit = Math.min(atOnce, count() - mostKept);
     const { items } = await storage.list<NotificationDocument>("notifications", { limit });
@@ -44,11 +38,26 @@ async function* round(context: Context, { count, hasChannel }: Kept): AsyncGener
     yield remove(context, items);
   }
   const ended = now - deliveryDays * dayMs;
-  for await (const page of eachOldPage<DeliveryDocument>(context, "deliveries", ended)) {
+  for await (const page of oldest<DeliveryDocument>(storage, "deliveries", { before: ended, now })) {
     // A channel may have been removed in the moment in which a message was made for it.
     const over = page.filter(({ value }) => hasEnded(value, ended) || !hasChannel(value.channel_id));
     if (over.length > 0)
       yield void (await context.commitWithReserve(systemCaller, deletes("deliveries", over)));
+  }
+}
+
+/** What was made before an instant, the oldest first, in slices: by when it says that it was made, as its id only says in which order. */
+async function* oldest<T extends { created_at: string }>(
+  storage: Storage,
+  collection: string,
+  { before, now }: { before: number; now: number },
+): AsyncGenerator<StoredDocument<T>[]> {
+  for await (const page of eachPage<T>(storage, collection, { limit: atOnce })) {
+    const old = page.filter(({ value }) => Date.parse(value.created_at) < before);
+    if (old.length > 0) yield old;
+    // What is dated later than now is of a clock that was wrong, and may stand before what is old.
+    const madeAt = page.map(({ value }) => Date.parse(value.created_at));
+    if (madeAt.some((ms) => ms >= before && ms <= now)) return;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
+import { idPast } from "../ids.ts";
 import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
@@ -111,7 +112,8 @@ export class NotificationService {
       };
       const told = selector === null ? bundle : narrowed(bundle, isFor);
       if (!told) return [];
-      const message = toMessage(this.#context.ids.next(), notification, told);
+      // Past that of the notification, so that those of a channel are in their order, too.
+      const message = toMessage(idPast(notification.id, this.#context.ids.next()), notification, told);
       return [toWrite(this.#context, message, document.id)];
     });
   }

@@ -2,11 +2,12 @@
  * A clock that was wrong for days, and right again after a restart, dated what operators had read after what comes next: new notifications
  * stood behind the old ones, and counted as read by everybody who had read all at once.
  */
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
-import { addOperator, createNotifying, pass } from "../../support/channel-scene.ts";
+import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
+import { startReceiver } from "../../support/receiver.ts";
 
 const day = 86_400_000;
 
@@ -82,4 +83,28 @@ it("what came after a clock that was ahead goes when it is old, as all else does
   for (let days = 0; days < 70; days += 1) await clock.advance(day);
   // The one is as old as it says once that time has come.
   expect((await listed(second)).map(([name]) => name)).toEqual(["ada"]);
+});
+
+it("what waits for a channel from when the clock was ahead is delivered before what comes after", async () => {
+  let status = 503;
+  const { url, received } = await startReceiver((response) => {
+    response.statusCode = status;
+    response.end();
+  });
+  const { clock, start } = lives();
+  const first = await start();
+  const { id } = await webhook(first, url, { events: ["operator.*"] });
+  clock.jump(3_650 * day);
+  await tell(first, "ada");
+  await deliveriesOf(first, id, ["pending"]);
+  await first[Symbol.asyncDispose]();
+  clock.jump(-3_650 * day);
+  const second = await start();
+  await tell(second, "mary");
+  status = 200;
+  await vi.waitFor(async () => {
+    await pass(second, 10_000);
+    const bodies = received.slice(-2).map(({ body }) => body);
+    expect([bodies[0]!.includes("ada"), bodies[1]!.includes("mary")]).toEqual([true, true]);
+  });
 });
