@@ -4,6 +4,7 @@ import { MemoryStorage } from "fleetwright";
 import { FakeClock } from "fleetwright/testing";
 import { listRollouts } from "../../lib/rollouts/rollout-list.ts";
 import { OldOperations } from "../support/retention.ts";
+import { turnsOf } from "../support/turns-of.ts";
 
 type Query = Parameters<typeof listRollouts>[1];
 
@@ -34,6 +35,12 @@ async function scene() {
   };
   return { rollouts: rollouts.toReversed(), listed };
 }
+
+it("serves others while it looks at many that a filter does not pass", async () => {
+  const { listed } = await scene();
+  expect(await turnsOf(() => listed({ limit: 50, status: "cancelled", kind: "plan" }))).toBe(0);
+  expect(await turnsOf(() => listed({ limit: 50, kind: "run" }))).toBeGreaterThanOrEqual(2);
+});
 
 it.each<[string, Omit<Query, "limit">]>([
   ["no filter", {}],
