@@ -24,7 +24,7 @@ export interface RoutedVerbs {
     session: (options?: CallOptions) => Promise<Output<"sessionInfoSchema">>;
   };
   operators: {
-    /** List operators. Everybody who may sign in, in the order of their ids. */
+    /** List operators. Everybody who may sign in, in the order of their usernames. */
     list: (input?: Input<"listOperatorsInput">, options?: CallOptions) => Promise<Output<"operatorPageSchema">>;
     /** Add an operator. Registers the public key of somebody who may sign in from now on. The private key never leaves them. */
     add: (input: Input<"addOperatorInput">, options?: CallOptions) => Promise<Output<"operatorSchema">>;

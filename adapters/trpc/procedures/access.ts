@@ -68,7 +68,7 @@ export const operatorProcedures = t.router({
       route("operators.list", "GET /operators", {
         tag,
         summary: "List operators",
-        description: "Everybody who may sign in, in the order of their ids.",
+        description: "Everybody who may sign in, in the order of their usernames.",
       }),
     )
     .input(schemas.listOperatorsInput)
