@@ -119,14 +119,18 @@ function umaskSetter(): ((umask: number) => number) | null {
 }
 
 /** Also what Node itself refuses, like a NUL in an argument, is a program that can't be started. */
-function start({ argv: [program, ...args] }: HostCommand, { hold, options }: RunSetting): ChildProcess {
+function start(
+  { argv: [program, ...args], stdin }: HostCommand,
+  { hold, options }: RunSetting,
+): ChildProcess {
   try {
     return hold.start((environment) =>
       spawn(program, args, {
         ...options,
         env: { ...options.env, ...environment },
         detached: true,
-        stdio: ["pipe", "pipe", "pipe"],
+        // Node's pipes are sockets, and a bash that finds one takes itself for a remote login and runs ~/.bashrc.
+        stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       }),
     );
   } catch (error) {

@@ -15,6 +15,7 @@ import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { interpret } from "./script/interpreter.ts";
 import { accountSchema, argvSchema, pathSchema } from "./shared/properties.ts";
 
 const text = z.string().min(1).max(262_144);
@@ -158,7 +159,9 @@ function start(
   { host, signal, asks = false }: { host: Pick<Host, "run">; signal: AbortSignal; asks?: boolean },
 ): Promise<HostCommandResult> {
   const command: HostCommand =
-    typeof what === "string" ? interpret(spec, what) : { argv: [what[0], ...what.slice(1)] };
+    typeof what === "string"
+      ? interpret(spec.interpreter ?? ["/bin/sh", "-eu"], what)
+      : { argv: [what[0], ...what.slice(1)] };
   if (spec.cwd !== undefined) command.cwd = spec.cwd;
   if (spec.umask !== undefined) command.umask = Number.parseInt(spec.umask, 8);
   if (spec.environment !== undefined) command.environment = spec.environment;
@@ -166,16 +169,4 @@ function start(
   if (asks) command.asks = true;
   signal.throwIfAborted();
   return host.run(command, signal);
-}
-
-const shells = /(?:^|\/)(?:ba|da|k|z|a)?sh$/;
-
-/**
- * A shell reads its script bit by bit, so a program in it that reads standard input would swallow the rest and the script
- * would succeed half done. Hence it first takes the whole text, then runs it with nothing to read. Others read all at once.
- */
-function interpret(spec: ScriptSpec, script: string): HostCommand {
-  const [interpreter, ...options] = spec.interpreter ?? ["/bin/sh", "-eu"];
-  const takeAll = shells.test(interpreter) ? ["-c", 'eval "$(cat)" </dev/null'] : [];
-  return { argv: [interpreter, ...options, ...takeAll], stdin: script };
 }

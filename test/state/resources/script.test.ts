@@ -1,4 +1,4 @@
-import { mkdtempSync, readlinkSync, rmSync } from "node:fs";
+import { mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -71,6 +71,24 @@ async function apply(script: JsonObject): Promise<StateRunResult & { output: str
 test("a program in a script that reads standard input does not swallow the rest of it", async () => {
   const { output, status } = await apply({ run: "echo one\ncat\necho two\n" });
   expect([status, output]).toEqual(["succeeded", "one\ntwo\n"]);
+});
+
+test.each([
+  [["/usr/bin/env", "bash"], "one \ntwo\n"],
+  [["bash", "-s", "--", "arg"], "one arg\ntwo\n"],
+  [["/usr/bin/env", "-S", "bash -eu", "-s", "arg"], "one arg\ntwo\n"],
+])("the shell %j loses no line to a program in the script either", async (interpreter, expected) => {
+  const { output, status } = await apply({ interpreter, run: 'echo "one ${1-}"\ncat\necho two\n' });
+  expect([status, output]).toEqual(["succeeded", expected]);
+});
+
+test.each([
+  ["a text", { interpreter: ["bash"], run: "umask; echo done" }],
+  ["a program", { run: ["bash", "-c", "umask; echo done"] }],
+])("no file of the user's shell is run before %s", async (_what, script) => {
+  writeFileSync(join(folder, ".bashrc"), "echo rc\numask 077\n");
+  const { output } = await apply({ ...script, environment: { HOME: folder } });
+  expect(output).toBe("0022\ndone\n");
 });
 
 test("the text of a script is on no command line", async () => {

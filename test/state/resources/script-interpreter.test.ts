@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { interpret } from "../../../lib/state/resources/script/interpreter.ts";
+
+const takeAll = ["-c", 'eval "$(cat)" </dev/null'];
+
+test.each<[string[], string[]]>([
+  [
+    ["/bin/sh", "-eu"],
+    ["/bin/sh", "-eu", ...takeAll],
+  ],
+  [["bash"], ["bash", "--norc", ...takeAll]],
+  // Who asks for an interactive one gets its files, too.
+  [
+    ["bash", "-i"],
+    ["bash", "-i", ...takeAll],
+  ],
+  [
+    ["bash", "-e", "-o", "pipefail"],
+    ["bash", "--norc", "-e", "-o", "pipefail", ...takeAll],
+  ],
+  [
+    ["/usr/bin/env", "bash"],
+    ["/usr/bin/env", "bash", "--norc", ...takeAll],
+  ],
+  [
+    ["/usr/bin/env", "A=1", "/bin/bash", "-e"],
+    ["/usr/bin/env", "A=1", "/bin/bash", "--norc", "-e", ...takeAll],
+  ],
+  [
+    ["/usr/bin/env", "-S", "bash -eu"],
+    ["/usr/bin/env", "bash", "--norc", "-eu", ...takeAll],
+  ],
+  [
+    ["busybox", "sh"],
+    ["busybox", "sh", ...takeAll],
+  ],
+  [
+    ["nice", "-n", "5", "bash"],
+    ["nice", "-n", "5", "bash", "--norc", ...takeAll],
+  ],
+  [
+    ["bash", "-s"],
+    ["bash", "--norc", ...takeAll],
+  ],
+  [
+    ["bash", "-es", "--", "one", "two"],
+    ["bash", "--norc", "-e", ...takeAll, "bash", "one", "two"],
+  ],
+])("the shell %j takes the whole script first", (interpreter, argv) => {
+  expect(interpret(interpreter as [string], "x")).toEqual({ argv, stdin: "x" });
+});
+
+test.each<[string[]]>([
+  [["python3", "-"]],
+  [["/usr/bin/env", "perl"]],
+  [["/opt/fish"]],
+  // What is run is a file or a text of its own; the script is what that reads.
+  [["bash", "/opt/wrapper.sh"]],
+  [["bash", "-ec", "cat >/tmp/x"]],
+  [["ssh", "host", "bash"]],
+])("what %j reads is left to it", (interpreter) => {
+  expect(interpret(interpreter as [string], "x")).toEqual({ argv: interpreter, stdin: "x" });
+});
