@@ -8,10 +8,15 @@ import { type AttributeProperties, captureAttributes, compareAttributes } from "
 import type { Machine } from "../shared/command.ts";
 import { captureExtras, extrasSchema } from "../shared/extras.ts";
 import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
+import { realPath } from "../shared/real-path.ts";
+import { isSystemFolder } from "../shared/system-folders.ts";
 
 /** More is a declaration that went wrong rather than one that is meant. */
 const maxStrangers = 1000;
 const maxDiffering = 10_000;
+
+/** Stands in a name that is no UTF-8, and that nothing can be found by. */
+const unnameable = "\uFFFD";
 
 /** So many paths are looked at before others get their turn. */
 const sliceLength = 200;
@@ -60,6 +65,8 @@ export type KeptEntry = z.infer<typeof keptEntrySchema>;
 /** Looks at everything in the folder. Follows no link and crosses no mount point. */
 export async function surveyContent(spec: ContentSpec, host: Host, signal: AbortSignal): Promise<Survey> {
   const declared = new Set(spec.declared);
+  const real = realPath(spec.path, host);
+  if (isSystemFolder(real)) throw systemFolder(spec.path, real);
   const search: Search = {
     spec,
     host,
@@ -67,12 +74,26 @@ export async function surveyContent(spec: ContentSpec, host: Host, signal: Abort
     files: host.files.below(spec.path),
     declared,
     ways: new Set([...declared].flatMap((path) => foldersAbove(path, spec.path))),
-    mounted: new Set(listMounted(host).map((entry) => entry.path)),
+    mounted: mountedBelow(spec.path, real, host),
     found: { differing: [], strangers: [] },
     looked: 0,
   };
   await lookInto(spec.path, search);
   return search.found;
+}
+
+/** What is mounted below the folder, by paths as the folder is written: the kernel knows no link on the way to it. */
+function mountedBelow(path: string, real: string, host: Host): Set<string> {
+  const below = listMounted(host).filter((entry) => entry.path.startsWith(`${real}/`));
+  return new Set(below.map((entry) => path + entry.path.slice(real.length)));
+}
+
+/** Which folder it is shows on the machine alone, where a link leads to it. */
+function systemFolder(path: string, real: string): OrchestratorError {
+  return new OrchestratorError("HOST_ERROR", {
+    message: `${path} is ${real}, a folder of the system: recurse and purge are refused.`,
+    details: { path, real_path: real },
+  });
 }
 
 interface Search {
@@ -118,7 +139,10 @@ async function collectStranger({ path, stat }: Found, search: Search): Promise<b
   if (stat.kind === "directory") {
     for (const name of search.files.list(path)) {
       const inner = await look(`${path}/${name}`, search);
-      if (inner && !(await collectStranger({ path: `${path}/${name}`, stat: inner }, search))) goes = false;
+      const isInTheWay = inner
+        ? !(await collectStranger({ path: `${path}/${name}`, stat: inner }, search))
+        : name.includes(unnameable);
+      if (isInTheWay) goes = false;
     }
   }
   if (!goes) return false;
