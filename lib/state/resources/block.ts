@@ -94,6 +94,8 @@ export const blockSchema = z
       path: ["content"],
       message: "must not hold the marks of its block",
     },
+  /** What stood between the marks, however much. */
+  content: z.string().optional(),
   );
 
 const blockPriorSchema = blockSchema.safeExtend({

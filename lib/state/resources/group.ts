@@ -60,6 +60,8 @@ export const groupSchema = z.strictObject({
 });
 
 const groupPriorSchema = groupSchema.extend({
+  /** As they stood, whatever the machine calls a user. */
+  members: z.array(z.string()).optional(),
   /** Its rows as they stood, where it would go with them. */
   rows: groupRowsSchema.optional(),
   /** The members that /etc/gshadow named, where they would change with the others; null = it had no row. */

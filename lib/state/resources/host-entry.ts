@@ -43,6 +43,9 @@ export const hostEntrySchema = z.strictObject({
 });
 
 const hostEntryPriorSchema = hostEntrySchema.extend({
+  /** As they stood, which may be nothing to declare: an address with its interface, a name with a dot at its end. */
+  ip: z.string(),
+  aliases: z.array(z.string()).default([]),
   /** The line as it stood. */
   line: z
     .string()

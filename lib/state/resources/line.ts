@@ -49,6 +49,8 @@ export const lineSchema = z.strictObject({
 });
 
 const linePriorSchema = lineSchema.extend({
+  /** The first of those that stood, whatever is in it. */
+  line: z.string(),
   /** The file was made for the line and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
   /** The lines that were written in the place of what stood, by any version of the resource. */

@@ -222,7 +222,7 @@ function capture(spec: MountSpec, host: Host): Prior {
     spec: {
       path,
       ensure: "present",
-      ...(source && { device: source.device, fstype: source.fstype, options: source.options.split(",") }),
+      ...(source && { device: source.device, fstype: source.fstype, options: toOptions(source.options) }),
       line,
       ...(line !== null && { kept: keepLines(lines, (other) => other === line, host) }),
       ...noteEnd(lines, (other) => other === line, host),
@@ -230,4 +230,10 @@ function capture(spec: MountSpec, host: Host): Prior {
       ...(text === null && { remove_empty: true }),
     },
   };
+}
+
+/** Two commas in a row stand for nothing between them. */
+function toOptions(field: string): string[] {
+  const options = field.split(",").filter((option) => option !== "");
+  return options.length === 0 ? ["defaults"] : options;
 }

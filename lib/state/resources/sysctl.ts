@@ -56,7 +56,7 @@ const sysctlPriorSchema = properties.extend({
   /** The value of the running kernel, where another or none stands in the file. */
   live: z.string().max(4096).optional(),
   /** The line as it stood. */
-  line: z.string().max(8192).optional(),
+  line: z.string().optional(),
   /** The lines that set it, and their places. */
   kept: z.array(keptLineSchema).optional(),
   /** The file had no line break at its end. */

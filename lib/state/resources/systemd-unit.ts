@@ -55,6 +55,8 @@ export const systemdUnitSchema = properties.refine(
 );
 
 const systemdUnitPriorSchema = properties.extend({
+  /** As it stood, however long. */
+  content: z.string().optional(),
   /** The folder of drop-ins was made for this one and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
   /** What its file had beside the text. */

@@ -59,8 +59,16 @@ export function captureAttributes(
   stat: FileStat,
   host: Host,
 ): { mode: string; owner: string; group: string } {
-  return { mode: printMode(stat.mode), owner: printUser(stat.uid, host), group: printGroup(stat.gid, host) };
+  const [owner, group] = [printUser(stat.uid, host), printGroup(stat.gid, host)];
+  return {
+    mode: printMode(stat.mode),
+    owner: isAccount(owner) ? owner : String(stat.uid),
+    group: isAccount(group) ? group : String(stat.gid),
+  };
 }
+
+/** A directory service may have names that no module can write, such as those with a domain behind them. */
+const isAccount = (name: string): boolean => accountSchema.safeParse(name).success;
 
 /** Permission bits as a module writes them. */
 export function printMode(mode: number): string {

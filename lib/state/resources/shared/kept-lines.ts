@@ -26,7 +26,7 @@ export type LinePlace = z.infer<typeof placeSchema>;
 
 /** A line as it stood. */
 export const keptLineSchema = z.strictObject({
-  text: z.string().max(65_536),
+  text: z.string(),
   end: z.enum(["\n", "\r\n", ""]),
   /** What most of the other lines ended with, where that is something else. */
   amid: z.enum(["\n", "\r\n"]).optional(),

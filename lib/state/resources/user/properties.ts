@@ -51,9 +51,18 @@ export const userSchema = z.strictObject({
   remove_home: z.boolean().default(false),
 });
 
+/** What a field of an account file held: more than may be declared. */
+const storedFieldSchema = z.string().regex(/^[^:\n]*$/);
+
 const rangeSchema = z.string().regex(/^\d{1,10}:\d{1,10}$/);
 
 export const userPriorSchema = userSchema.extend({
+  /** As they stood: a folder of the system, one with a slash at its end, none at all. */
+  home: storedFieldSchema.optional(),
+  shell: storedFieldSchema.optional(),
+  comment: storedFieldSchema.optional(),
+  group: storedFieldSchema.optional(),
+  groups: z.array(storedFieldSchema).optional(),
   /** The password field as it stood. */
   shadow: fieldSchema.max(512).optional(),
   /** The ages of the password as they stood: fields 3 to 7 of /etc/shadow. */
