@@ -284,3 +284,27 @@ test("a purge leaves what is mounted below", { timeout: 60_000 }, async (context
   expect(said(given[4])).toBe("/mnt/d\n/mnt/d/sub\n/mnt/d/sub/disk");
   expect(said(given[5])).toBe("");
 });
+
+test(
+  "an option of a mount that is not declared any more is not in force any more",
+  { timeout: 60_000 },
+  async (context) => {
+    requireRealMachine(context);
+    const path = "/mnt/cache";
+    const version = (...options: string[]): Step => ({
+      mode: "apply",
+      definitions: [
+        { type: "directory", path },
+        { type: "mount", path, device: "tmpfs", fstype: "tmpfs", options },
+      ],
+    });
+    const look: Step = { command: ["findmnt", "-n", "-o", "VFS-OPTIONS", path] };
+    const given = await onNamespacedMachine([
+      version("ro", "noexec", "noatime"),
+      look,
+      version("size=1m"),
+      look,
+    ]);
+    expect([said(given[1]), said(given[3])]).toEqual(["ro,noexec,noatime", "rw,relatime"]);
+  },
+);

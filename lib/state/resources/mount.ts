@@ -151,7 +151,7 @@ async function apply(
   const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   const { path, device, fstype } = spec;
-  const live = findMounted(realMountPoint(spec, host), host) !== null;
+  const live = findMounted(realMountPoint(spec, host), host);
   const mounted = wantsMounted(spec);
   const replaces = changed("device", "fstype");
   const makesFolder = spec.options.some((option) => option.startsWith("x-mount.mkdir"));
@@ -160,12 +160,23 @@ async function apply(
   if (mounted === true && (!live || replaces) && device !== undefined && fstype !== undefined) {
     await run(["mount", "-t", fstype, "-o", spec.options.join(","), device, path]);
   } else if (mounted === true && live && (changed("options") || changed("fstab"))) {
-    await run(["mount", "-o", `remount,${spec.options.join(",")}`, path]);
+    const options = `remount,${withAccessTimes(spec.options)}`;
+    await run(["mount", "-t", live.fstype, "-o", options, live.device, path]);
   }
   // The line comes last: what can't be mounted must not hold up the next start of the machine.
   if (!changed("fstab", "file")) return;
   signal.throwIfAborted();
   writeLine(spec, host);
+}
+
+const accessTimes = /^(?:no)?(?:atime|diratime|relatime|strictatime)$/;
+
+/**
+ * The options with what the kernel does by default where none of them is about times of access: it would go on as it does. All
+ * others it forgets, where the device is named: by the path alone mount(8) adds those of the line that is about to go.
+ */
+function withAccessTimes(options: readonly string[]): string {
+  return [...(options.some((option) => accessTimes.test(option)) ? [] : ["relatime"]), ...options].join(",");
 }
 
 function writeLine(spec: MountSpec, host: Host): void {

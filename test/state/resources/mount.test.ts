@@ -259,3 +259,16 @@ test("a plan does not take what a mount will hide for what stands there, nor wha
   }
   expect(state.read("/work/my cache/x")).toBe("x");
 });
+
+test("an option that is not declared any more does not stay in force", async () => {
+  const state = new StateFixture(memoryMachine());
+  folder(state.host);
+  const shown = (): string | undefined => state.read(table).trimEnd().split("\n").at(-1)?.split(" ")[5];
+  const version = (options: string[]) => state.run("apply", declare([{ id: "m", ...base, options }]));
+  await version(["ro", "noexec", "noatime"]);
+  expect(shown()).toBe("ro,noexec,noatime");
+  await version(["size=1m"]);
+  expect(shown()).toBe("rw,relatime");
+  await version(["noatime"]);
+  expect(shown()).toBe("rw,noatime");
+});

@@ -88,14 +88,23 @@ function putBack(files: HostFiles, entries: readonly Entry[]): void {
 function mount(files: HostFiles, argv: readonly string[]): { exitCode?: number; stderr?: string } {
   const option = (flag: string): string => argv[argv.indexOf(flag) + 1] ?? "";
   const path = argv.at(-1) ?? "";
-  const flags = option("-o")
-    .split(",")
-    .filter((flag) => ["ro", "nosuid", "nodev", "noexec"].includes(flag));
-  const shown = [flags.includes("ro") ? "ro" : "rw", ...flags.filter((flag) => flag !== "ro"), "relatime"];
   const lines = readLines(files);
-  if (option("-o").startsWith("remount,")) {
-    const at = lines.findLastIndex((line) => line.split(" ")[4] === escape(path));
-    const fields = (lines[at] ?? "").split(" ");
+  const isRemount = option("-o").startsWith("remount,");
+  const at = isRemount ? lines.findLastIndex((line) => line.split(" ")[4] === escape(path)) : -1;
+  const fields = (lines[at] ?? "").split(" ");
+  const isByPathAlone = argv.length === 2 + 2 * argv.filter((word) => word === "-o" || word === "-t").length;
+  const noted = isRemount && isByPathAlone ? optionsInFstab(files, path) : [];
+  const options = [...noted, ...option("-o").split(",")];
+  const flags = options.filter((flag) => ["ro", "nosuid", "nodev", "noexec"].includes(flag));
+  const times = options.filter((flag) => ["noatime", "relatime"].includes(flag)).at(-1);
+  // A remount that says nothing of them leaves the times of access as they are.
+  const before = fields[5]?.split(",").includes("noatime") ? "noatime" : "relatime";
+  const shown = [
+    flags.includes("ro") ? "ro" : "rw",
+    ...flags.filter((flag) => flag !== "ro"),
+    times ?? before,
+  ];
+  if (isRemount) {
     writeLines(files, lines.with(at, fields.with(5, shown.join(",")).join(" ")));
     return {};
   }
@@ -104,6 +113,17 @@ function mount(files: HostFiles, argv: readonly string[]): { exitCode?: number; 
   const line = `30 22 0:40 / ${escape(path)} ${shown.join(",")} - ${option("-t")} ${escape(argv.at(-2) ?? "")} rw`;
   writeLines(files, [...lines, line]);
   return {};
+}
+
+/** What mount(8) adds where it is told the path alone. */
+function optionsInFstab(files: HostFiles, path: string): string[] {
+  const lines = Buffer.from(files.readFile("/etc/fstab")).toString().split("\n");
+  return (
+    lines
+      .find((line) => line.split(" ")[1] === escape(path))
+      ?.split(" ")[3]
+      ?.split(",") ?? []
+  );
 }
 
 function escape(text: string): string {
