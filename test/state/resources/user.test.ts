@@ -333,3 +333,27 @@ test.each([
 ])("%j is a fault", (more) => {
   expect(() => user(more)).toThrow();
 });
+
+test("a user who can't be taken away leaves his group without root in it", async () => {
+  const host = memoryMachine();
+  const state = new StateFixture(host);
+  await run(host, ["groupadd", "deploy"]);
+  await state.run("apply", user({ create_home: false }));
+  const before = state.read("/etc/group");
+  const stays = new Map([
+    ["userdel", { exitCode: 8, stderr: "userdel: user deploy is currently used by process 1" }],
+  ]);
+  const busy: Host = Object.create(host, {
+    run: {
+      value: async (...[command, stop]: Parameters<Host["run"]>) => {
+        const refusal = stays.get(command.argv[0]);
+        return { ...(await host.run(refusal ? { argv: ["chage", "root"] } : command, stop)), ...refusal };
+      },
+    },
+  }) as Host;
+  const removed = await state.run("apply", [], { host: busy });
+  expect(removed.results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED" });
+  expect(state.read("/etc/group")).toBe(before);
+  await state.run("apply", []);
+  expect(state.read("/etc/group")).toBe(before);
+});

@@ -110,10 +110,17 @@ async function removeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const home = findUser(host, name)?.home ?? "";
   if (spec.remove_home && home !== "") requireOwnWay(home, host);
   const group = spec.keep_group === true ? findGroup(host, name) : null;
-  const guards = group !== null && group.members.every((member) => member === name);
-  if (guards) await run(["gpasswd", "-M", "root", name]);
-  await run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
-  if (guards) await run(["gpasswd", "-M", "", name]);
+  const remove = (): Promise<unknown> => run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
+  if (group === null || group.members.some((member) => member !== name)) return void (await remove());
+  await run(["gpasswd", "-M", "root", name]);
+  let members = group.members.join(",");
+  try {
+    await remove();
+    members = "";
+  } finally {
+    // A user who is signed in stays, and root is no member for it.
+    await run(["gpasswd", "-M", members, name]);
+  }
 }
 
 /** Making and removing a home goes by names, as root: it could be led anywhere by who can change a folder above it. */
