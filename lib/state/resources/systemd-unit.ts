@@ -19,11 +19,11 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
-import { andThen } from "../../internal/maybe-waiting.ts";
+import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeContent } from "./file/content.ts";
-import { act } from "./shared/command.ts";
+import { act, ask, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
 import { ensureSchema } from "./shared/properties.ts";
@@ -71,24 +71,14 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   summary: "A unit of systemd, or a drop-in for one.",
   schema: systemdUnitSchema,
   namespace: "path",
+  checksWithPrograms: true,
   identity: pathOf,
   paths: (spec) => [pathOf(spec)],
-  check(spec, host, signal) {
-    const path = pathOf(spec);
-    const stands = readText(path, host);
-    if (spec.ensure === "absent" || spec.content === undefined)
-      return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
-    const kept = keptChanges(path, spec.kept, host);
-    if (stands === spec.content) return kept;
-    const describing = describeContent({ path, content: spec.content }, host.files.stat(path), {
-      host,
-      signal,
-    });
-    return andThen(describing, (content) =>
-      stands === null
-        ? [{ property: "ensure", before: "absent", after: "present" }, content]
-        : [content, ...kept],
-    );
+  async check(spec, host, signal) {
+    const changes = await compareFile(spec, { host, signal });
+    // Whoever was to have it read anew may have failed, or been killed, when the file was in place.
+    const isUnread = changes.length === 0 && runsHere(host) && (await needsReload(spec, { host, signal }));
+    return isUnread ? [{ property: unread, before: "older files", after: "these" }] : changes;
   },
   apply,
   capture(spec, host): Prior {
@@ -109,12 +99,49 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   removing: { priorSchema: systemdUnitPriorSchema },
 });
 
+/** The change of what systemd has read of the unit. */
+const unread = "read";
+
+function compareFile(spec: SystemdUnitSpec, machine: Machine): MaybeWaiting<Change[]> {
+  const { host } = machine;
+  const path = pathOf(spec);
+  const stands = readText(path, host);
+  if (spec.ensure === "absent" || spec.content === undefined)
+    return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
+  const kept = keptChanges(path, spec.kept, host);
+  if (stands === spec.content) return kept;
+  const describing = describeContent({ path, content: spec.content }, host.files.stat(path), machine);
+  return andThen(describing, (content) =>
+    stands === null
+      ? [{ property: "ensure", before: "absent", after: "present" }, content]
+      : [content, ...kept],
+  );
+}
+
+/** Whether systemd says of the unit, or of an instance of it, that it has read other files than those that stand. */
+async function needsReload({ name }: SystemdUnitSpec, machine: Machine): Promise<boolean> {
+  const argv = ["systemctl", "show", "--property=NeedDaemonReload", "--", name.replace("@.", "@*.")] as const;
+  // Where it can't be asked it is not there to read anything.
+  const { stdout } = await ask({ argv }, machine, [0, 1]);
+  return /^NeedDaemonReload=yes$/m.test(stdout);
+}
+
+/** An image that is built without systemd running reads its files when it starts. */
+function runsHere({ isConfined, files }: Host): boolean {
+  return !isConfined && files.stat("/run/systemd/system") !== null;
+}
+
 async function apply(
   spec: SystemdUnitSpec,
-  _changes: readonly Change[],
+  changes: readonly Change[],
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
+  if (changes.some(({ property }) => property !== unread)) putFile(spec, host, signal);
+  if (runsHere(host)) await act({ argv: ["systemctl", "daemon-reload"] }, { host, signal });
+}
+
+function putFile(spec: SystemdUnitSpec, host: Host, signal: AbortSignal): void {
   const { files } = host;
   const path = pathOf(spec);
   signal.throwIfAborted();
@@ -129,9 +156,6 @@ async function apply(
     signal.throwIfAborted();
     files.writeFile(path, Buffer.from(spec.content), keptAttributes(path, spec.kept, host));
   }
-  // An image that is built without systemd running reads its files when it starts.
-  if (!host.isConfined && files.stat("/run/systemd/system"))
-    await act({ argv: ["systemctl", "daemon-reload"] }, { host, signal });
 }
 
 function pathOf(spec: SystemdUnitSpec): string {

@@ -14,9 +14,10 @@ function makeFolders(host: Host): void {
   for (const path of ["/etc", "/etc/systemd", folder]) host.files.makeDirectory(path, { mode: 0o755 });
 }
 
-/** A machine that systemd runs; `ran` gets each line that was run. */
+/** A machine that systemd runs; `ran` gets each line that was run to change something. */
 function machine(ran: string[] = []): MemoryHost {
-  const host = new MemoryHost({ programs: { systemctl: ({ argv }) => (ran.push(argv.join(" ")), {}) } });
+  const note = (line: string): void => void (line.startsWith("systemctl show ") || ran.push(line));
+  const host = new MemoryHost({ programs: { systemctl: ({ argv }) => (note(argv.join(" ")), {}) } });
   for (const path of [lawFolder, "/run", "/run/systemd", "/run/systemd/system"])
     host.files.makeDirectory(path, {});
   return host;
@@ -118,4 +119,42 @@ test.each<[string, JsonObject]>([
   ["no content", { name: "site.service" }],
 ])("%s is a fault", (_what, properties) => {
   expect(resolveResource({ type: "systemd_unit", ...properties }, { module: "m" }).ok).toBe(false);
+});
+
+test("a unit is read by systemd in the end, also where that failed when its file was in place", async () => {
+  let works = false;
+  let isStale = false;
+  const asked: string[] = [];
+  const host = new MemoryHost({
+    programs: {
+      systemctl({ argv }) {
+        if (argv[1] === "daemon-reload") isStale &&= !works;
+        else asked.push(argv.at(-1) ?? "");
+        return argv[1] === "daemon-reload"
+          ? { exitCode: works ? 0 : 1 }
+          : { stdout: `NeedDaemonReload=${isStale ? "yes" : "no"}\n` };
+      },
+    },
+  });
+  for (const path of ["/run", "/run/systemd", "/run/systemd/system"]) host.files.makeDirectory(path, {});
+  makeFolders(host);
+  const state = new StateFixture(host);
+  const desired = wanted({ name: "site@.service" });
+  isStale = true;
+  expect((await state.run("apply", desired)).results[0]).toMatchObject({ outcome: "failed" });
+  works = true;
+  expect((await state.run("check", desired)).results[0]).toMatchObject({
+    outcome: "would_change",
+    changes: [{ property: "read", before: "older files", after: "these" }],
+  });
+  expect((await state.run("apply", desired)).results[0]).toMatchObject({ outcome: "changed" });
+  expect((await state.run("apply", desired)).results[0]).toMatchObject({ outcome: "unchanged" });
+  // Of a template the instances are asked.
+  expect(new Set(asked)).toEqual(new Set(["site@*.service"]));
+  works = false;
+  isStale = true;
+  expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "failed" });
+  works = true;
+  expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
+  expect([isStale, state.applied]).toEqual([false, []]);
 });
