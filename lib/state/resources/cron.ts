@@ -11,7 +11,7 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Host, HostCommand } from "../../host/host.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
@@ -26,6 +26,7 @@ import {
   readMarked,
   writeMarked,
 } from "./shared/marked-lines.ts";
+import { missing } from "./shared/missing.ts";
 import { accountSchema, ensureSchema, sha256Schema } from "./shared/properties.ts";
 import { fileChanges } from "./shared/text-file.ts";
 
@@ -99,7 +100,9 @@ export const cronResourceType = defineResourceType<CronSpec>({
   checksWithPrograms: true,
   identity: (spec) => (spec.user === undefined ? spec.name : `${spec.user}: ${spec.name}`),
   async check(spec, host, signal) {
-    const text = await read(spec, { host, signal });
+    const found = await find(spec, { host, signal });
+    if (found === "no user") return [];
+    const { text } = found;
     const changes = compare(spec, readMarked(text ?? "", spec.name));
     return changes.length > 0 ? changes : fileChanges(spec, text, edit(spec, text ?? "", host));
   },
@@ -199,6 +202,17 @@ function exported(environment: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? "" : `export ${pairs.join(" ")}; `;
 }
 
+/** The crontab. Who is gone has no job that could be taken away, and none comes back to him. */
+async function find(spec: CronSpec, machine: Machine): Promise<{ text: string | null } | "no user"> {
+  try {
+    return { text: await read(spec, machine) };
+  } catch (error) {
+    const isGone = isOrchestratorError(error, "HOST_ERROR") && error.details["missing"] === true;
+    if (isGone && (spec.ensure === "absent" || spec.lines !== undefined)) return "no user";
+    throw error;
+  }
+}
+
 /** The crontab; null where the user has none. Any other failure is an error: else it would be taken for an empty one. */
 async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
   const command = crontab(spec, "-l");
@@ -207,6 +221,9 @@ async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
   // Vixie's cron and its kin; BusyBox.
   if (/^(crontab: )?no crontab for |^crontab: can't open '[^']+': No such file/m.test(result.stderr))
     return null;
+  const { user } = spec;
+  if (user !== undefined && !/^\d+$/.test(user) && machine.host.users.userId(user) === null)
+    throw missing(`There is no user "${user}".`, { user });
   throw commandFailed(command, result);
 }
 
