@@ -19,12 +19,16 @@ import type { StateRun } from "./state-run.ts";
 /** Converges one item, again and again as its `retry` says. Never rejects: a failure is a result. */
 export async function converge(item: StateItem, run: StateRun, firing: Firing | null): Promise<ResultParts> {
   const tries = item.resource.retry?.attempts ?? 1;
+  let made: Pick<ResultParts, "action" | "changes"> | null = null;
   for (let attempts = 1; ; attempts += 1) {
     const begunBefore = run.changesBegun;
     try {
-      return await tryOnce(item, { run, firing, attempts });
+      const parts = await tryOnce(item, { run, firing, attempts });
+      // What a try did before it failed is done all the same.
+      return made && parts.outcome === "unchanged" ? { outcome: "changed", ...made, attempts } : parts;
     } catch (error) {
       item.error = error;
+      if (run.changesBegun > begunBefore && (item.begun || item.removal)) made ??= attempted(item, firing);
       const begun = run.changesBegun > begunBefore || attempts > 1;
       if (run.stop.aborted && !begun) return { outcome: "skipped", skipped_because: "cancelled" };
       if (attempts < tries) await pause(run, (item.resource.retry?.delay_seconds ?? 0) * 1000);

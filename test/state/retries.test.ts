@@ -1,0 +1,47 @@
+/** What a try did before it failed counts, whatever the next one finds. */
+import { expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import type { MemoryProgram } from "../../lib/host/memory-host.ts";
+import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
+
+/** A machine with a program that does its work and fails the first time. */
+function machine(): StateFixture {
+  let runs = 0;
+  const work: MemoryProgram = () => {
+    state.write("/done", "x");
+    runs += 1;
+    return { exitCode: runs === 1 ? 1 : 0 };
+  };
+  const state = new StateFixture(createMachine({ work }), systemClock);
+  return state;
+}
+
+const retry = { attempts: 3, delay_seconds: 0 };
+const script = { id: "s", type: "script", run: ["work"], creates: "/done" };
+
+test("a script that fails when its work is done has changed something, though the next try finds nothing to do", async () => {
+  const state = machine();
+  const { results } = await state.run("apply", declare([{ ...script, retry }]));
+  expect(results[0]).toMatchObject({
+    outcome: "changed",
+    action: "run",
+    attempts: 2,
+    changes: [{ property: "run", before: "not done", after: "done" }],
+  });
+});
+
+test("a removal that fails when it is done has taken something away", async () => {
+  let fails = false;
+  const state = new StateFixture(
+    createMachine({
+      work: () => (state.write("/done", "x"), {}),
+      undo: () => (state.host.files.removeFile("/done"), { exitCode: fails ? 1 : 0 }),
+    }),
+    systemClock,
+  );
+  await state.run("apply", declare([{ ...script, undo: ["undo"], retry }]));
+  fails = true;
+  const { results } = await state.run("apply", []);
+  expect(results[0]).toMatchObject({ outcome: "changed", action: "remove", attempts: 2 });
+  expect(state.applied).toEqual([]);
+});
