@@ -47,11 +47,7 @@ const hostEntryPriorSchema = hostEntrySchema.extend({
   ip: z.string(),
   aliases: z.array(z.string()).default([]),
   /** The line as it stood. */
-  line: z
-    .string()
-    .max(8192)
-    .regex(/^[^\n\r]+$/)
-    .optional(),
+  line: z.string().optional(),
   /** The line and its place. */
   kept: z.array(keptLineSchema).optional(),
   /** The file had no line break at its end. */
@@ -129,14 +125,19 @@ function keptAtEnd(text: string, lines: readonly TextLine[]): KeptLine {
 function findLine(spec: HostEntrySpec, lines: readonly TextLine[]): number {
   const saying = [...lines.keys()].filter((at) => {
     const { ip, names } = parseLine(lines[at]?.text ?? "");
-    return isIpv6(ip) === isIpv6(spec.ip) && names.includes(spec.name);
+    return isIpv6(ip) === isIpv6(spec.ip) && names.some((name) => isSameName(name, spec.name));
   });
-  const own = saying.filter((at) => parseLine(lines[at]?.text ?? "").names[0] === spec.name);
+  const own = saying.filter((at) => isSameName(parseLine(lines[at]?.text ?? "").names[0], spec.name));
   if (own.length <= 1 && (own.length === saying.length || spec.ensure === "absent")) return own[0] ?? -1;
   throw new OrchestratorError("HOST_ERROR", {
     message: `${spec.name} stands on ${saying.length} line(s) of ${path}, and not as the first name of one.`,
     details: { path, lines: saying.map((at) => at + 1) },
   });
+}
+
+/** Who looks a name up does not mind its capital letters. */
+function isSameName(one: string | undefined, other: string): boolean {
+  return one?.toLowerCase() === other.toLowerCase();
 }
 
 function parseLine(line: string): { ip: string; names: string[]; comment: string } {

@@ -101,3 +101,17 @@ test("taking away an entry that has gone meanwhile leaves the last line", () => 
   void hostEntryResourceType.apply(spec, [], state.host, new AbortController().signal);
   expect(state.read("/etc/hosts")).toBe("10.0.0.1 theirs\n");
 });
+
+test("a name is the same in other letters, as for who looks it up", async () => {
+  const state = new StateFixture();
+  state.host.files.makeDirectory("/etc", {});
+  const text = "127.0.0.1 localhost\n10.0.0.9 DB.Internal # theirs\n";
+  state.write("/etc/hosts", text);
+  const desired = declare([{ id: "h", type: "host_entry", name: "db.internal", ip: "10.0.0.5" }]);
+  await state.run("apply", desired);
+  expect(state.read("/etc/hosts")).toBe("127.0.0.1 localhost\n10.0.0.5 db.internal # theirs\n");
+  await state.run("apply", []);
+  expect(state.read("/etc/hosts")).toBe(text);
+  const other = declare([{ id: "h", type: "host_entry", name: "LOCALHOST", ip: "127.0.0.1" }]);
+  expect((await state.run("apply", other)).results[0]).toMatchObject({ outcome: "unchanged" });
+});
