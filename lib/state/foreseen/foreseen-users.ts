@@ -5,40 +5,60 @@ import type { ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
 
 const accountFiles = { user: "/etc/passwd", group: "/etc/group" } as const;
 
-/** Accounts from the account files where these differ, which on a confined host are not those of its machine. */
+type Kind = keyof typeof accountFiles;
+
+/**
+ * Accounts from the account files where these differ, which on a confined host are not those of its machine. Who stands in neither
+ * the file as it will be nor the one there is, is one of the machine's name service.
+ */
 export function foreseenUsers(files: ForeseenFiles, below: Host, tree: ForeseenTree): HostUsers {
   const { users, isConfined } = below;
   // A table of ten thousand users is not taken apart again for each of thousands of files.
   const taken = new Map<string, { node: ForeseenNode; ids: Map<string, number> }>();
-  const table = (kind: keyof typeof accountFiles): Map<string, number> | null => {
+  const present = new Map<Kind, Map<string, number>>();
+  const table = (kind: Kind): Map<string, number> | null => {
     const path = accountFiles[kind];
     if (!tree.isChanged || isConfined) return null;
     const { node } = tree.find(path);
     if (node?.kind !== "file") return null;
     const known = taken.get(path);
     if (known?.node === node) return known.ids;
-    const lines = new TextDecoder().decode(files.readFile(path)).split("\n");
-    const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
-    const ids = new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
+    const ids = toIds(files.readFile(path));
     taken.set(path, { node, ids });
     return ids;
   };
-  const nameIn = (ids: ReadonlyMap<string, number>, id: number): string | null => {
-    for (const [name, each] of ids) if (each === id) return name;
-    return null;
+  const idsNow = (kind: Kind): Map<string, number> => {
+    const path = accountFiles[kind];
+    const isThere = below.files.stat(path)?.kind === "file";
+    const ids = present.get(kind) ?? (isThere ? toIds(below.files.readFile(path)) : new Map());
+    present.set(kind, ids);
+    return ids;
   };
-  const idOf = (kind: keyof typeof accountFiles, name: string, known: (name: string) => number | null) => {
+  const idOf = (kind: Kind, name: string): number | null => {
+    const known = (): number | null => (kind === "user" ? users.userId(name) : users.groupId(name));
     const ids = table(kind);
-    return ids ? (ids.get(name) ?? null) : known(name);
+    return ids?.get(name) ?? (ids && idsNow(kind).has(name) ? null : known());
   };
-  const nameOf = (kind: keyof typeof accountFiles, id: number, known: (id: number) => string | null) => {
+  const nameOf = (kind: Kind, id: number): string | null => {
+    const known = (): string | null => (kind === "user" ? users.userName(id) : users.groupName(id));
     const ids = table(kind);
-    return ids ? nameIn(ids, id) : known(id);
+    return (ids && nameIn(ids, id)) ?? (ids && nameIn(idsNow(kind), id) !== null ? null : known());
   };
   return {
-    userId: (name) => idOf("user", name, (each) => users.userId(each)),
-    groupId: (name) => idOf("group", name, (each) => users.groupId(each)),
-    userName: (uid) => nameOf("user", uid, (each) => users.userName(each)),
-    groupName: (gid) => nameOf("group", gid, (each) => users.groupName(each)),
+    userId: (name) => idOf("user", name),
+    groupId: (name) => idOf("group", name),
+    userName: (uid) => nameOf("user", uid),
+    groupName: (gid) => nameOf("group", gid),
   };
+}
+
+function toIds(file: Uint8Array): Map<string, number> {
+  const lines = new TextDecoder().decode(file).split("\n");
+  const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
+  return new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
+}
+
+function nameIn(ids: ReadonlyMap<string, number>, id: number): string | null {
+  for (const [name, each] of ids) if (each === id) return name;
+  return null;
 }
