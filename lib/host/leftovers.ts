@@ -9,6 +9,7 @@ import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync
 import { dirname, join } from "node:path";
 import { errnoOf } from "./host-error.ts";
 import type { LocalPaths } from "./local-paths.ts";
+import { bootOf, processAt } from "./process-table.ts";
 import { lifeId, markOf } from "./temporary-files.ts";
 
 const ownPrefix = ".fleetwright-";
@@ -16,10 +17,15 @@ const ownPrefix = ".fleetwright-";
 /** A mark, and a temporary file, one that has the same name at every try, or a copy that a program is to judge. */
 const ownName =
   /^\.fleetwright-([0-9a-f]{16})-(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16}\.(?:part|validate))$/;
-const listName = /^(?:writing|work)-(\d+)-([0-9a-f-]{36})$/;
+const listName = /^(?:writing|work)-(\d+)-(?:(\d+)-([0-9a-f]{8})-)?([0-9a-f-]{36})$/;
 
-/** The process, told apart from one that had its number before. */
-const session = `${process.pid}-${lifeId}`;
+/** As much of what a start of the machine is known by as a name has room for. */
+const bootName = (): string => bootOf().slice(0, 8);
+
+const begun = processAt(process.pid)?.begun;
+
+/** The process, told apart from one that had its number before, and from one that has it now: with when it began, in which start of the machine. */
+const session = [process.pid, ...(begun === undefined ? [] : [begun, bootName()]), lifeId].join("-");
 
 /** Name of the folder in which this process works, in the state folder. */
 export const workName = `work-${session}`;
@@ -37,8 +43,8 @@ export class Leftovers {
   constructor(stateFolder: string, paths: LocalPaths) {
     this.#stateFolder = stateFolder;
     for (const name of namesIn(stateFolder)) {
-      const [, pid, life = ""] = listName.exec(name) ?? [];
-      if (pid === undefined || life === lifeId || isAlive(Number(pid))) continue;
+      const [, pid, since, boot, life = ""] = listName.exec(name) ?? [];
+      if (pid === undefined || life === lifeId || isAlive(Number(pid), { since, boot })) continue;
       const left = join(stateFolder, name);
       if (name.startsWith("writing-"))
         for (const folder of readList(left)) takeAway(folder, markOf(life), paths);
@@ -101,8 +107,13 @@ function namesIn(folder: string): string[] {
   return attempt(() => readdirSync(folder)) ?? [];
 }
 
-function isAlive(pid: number): boolean {
+/** An earlier version did not note when it began: whoever has its number now may be another. */
+function isAlive(
+  pid: number,
+  { since, boot }: { since?: string | undefined; boot?: string | undefined },
+): boolean {
   if (pid === process.pid) return false;
+  if (since !== undefined) return boot === bootName() && processAt(pid)?.begun === Number(since);
   try {
     process.kill(pid, 0);
     return true;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
+import { bootOf, processAt } from "../../lib/host/process-table.ts";
 import { runState } from "../../lib/state/run/engine.ts";
 import { serveFiles } from "../support/file-server.ts";
 import { declare } from "../support/state-fixture.ts";
@@ -79,6 +80,22 @@ test("a process that still runs keeps what it is writing", () => {
   const { work, stateFolder } = killed(`writing-${process.ppid}-${uuid}`);
   void new LocalHost({ stateFolder });
   expect(readdirSync(work)).toEqual(expect.arrayContaining(left));
+});
+
+test.each([
+  ["it began at another time", (begun: number, boot: string) => `${begun + 1}-${boot}`],
+  ["the machine was started since", (begun: number) => `${begun}-00000000`],
+])("a number that another process has by now keeps no leftovers: %s", (_why, since) => {
+  const pid = process.ppid;
+  const boot = bootOf().slice(0, 8);
+  const begun = processAt(pid)?.begun ?? 0;
+  const { work, stateFolder } = killed(`writing-${pid}-${since(begun, boot)}-${uuid}`);
+  void new LocalHost({ stateFolder });
+  expect(readdirSync(work)).not.toEqual(expect.arrayContaining(left.slice(0, 1)));
+  expect(readdirSync(stateFolder)).toEqual([]);
+  const running = killed(`writing-${pid}-${begun}-${boot}-${uuid}`);
+  void new LocalHost({ stateFolder: running.stateFolder });
+  expect(readdirSync(running.work)).toEqual(expect.arrayContaining(left));
 });
 
 test("what is written is noted until it is durable", async () => {
