@@ -77,8 +77,12 @@ export class LocalBackups implements HostBackups {
     return orFail(
       () => andThen(copy(), keep),
       (error) => {
-        removeIfThere(temporary);
-        throw toHostError(path, error);
+        try {
+          removeIfThere(temporary);
+        } catch {
+          // What failed first says more.
+        }
+        throw toHostError(isOfCopy(error, this.#folder) ? this.#folder : path, error);
       },
     );
   }
@@ -118,6 +122,13 @@ export class LocalBackups implements HostBackups {
     if (!/^[0-9a-f]{64}$/.test(sha256)) throw hostError(`backup ${sha256}`, "EINVAL");
     return join(this.#folder, sha256);
   }
+}
+
+/** Whether the folder of the copies is what fails: it is its disk that is full, not that of the file. */
+function isOfCopy(error: unknown, folder: string): boolean {
+  const { syscall, path } = error as { syscall?: unknown; path?: unknown };
+  const writes: readonly unknown[] = ["mkdir", "write", "ftruncate", "rename"];
+  return writes.includes(syscall) || (typeof path === "string" && path.startsWith(`${folder}/`));
 }
 
 /** Copies an open file and takes its hash on the way. */

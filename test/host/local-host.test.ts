@@ -234,3 +234,20 @@ async function untilEnded(pid: number): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
+
+test("where copies can't be kept the error names their folder, not the file", () => {
+  const stateFolder = join(base, "state");
+  mkdirSync(stateFolder);
+  writeFileSync(join(stateFolder, "backups"), "in the way");
+  const host = new LocalHost({ stateFolder });
+  const path = join(base, "outside/file");
+  expect(() => host.backups.save(path)).toThrow(
+    expect.objectContaining({
+      code: "HOST_ERROR",
+      message: `exists already: ${join(stateFolder, "backups")}`,
+    }),
+  );
+  expect(() => host.backups.save(join(base, "none"))).toThrow(
+    expect.objectContaining({ code: "HOST_ERROR" }),
+  );
+});
