@@ -1,7 +1,6 @@
 /** The machine that the process runs on. */
 import { hash } from "node:crypto";
 import { mkdirSync, realpathSync } from "node:fs";
-import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { hostError } from "./host-error.ts";
@@ -30,7 +29,7 @@ import { PendingWrites } from "./local-sync.ts";
 import { LocalUsers } from "./local-users.ts";
 import { ownProcess } from "./own-process.ts";
 import { withPaths } from "./program-paths.ts";
-import { accountEnvironment, requireStarted, startAs, type StartAs } from "./run-as.ts";
+import { accountEnvironment, ownHome, requireStarted, startAs, type StartAs } from "./run-as.ts";
 import { ownMark } from "./temporary-files.ts";
 
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -147,7 +146,7 @@ export class LocalHost implements Host {
   #startOf({ argv, environment, user }: HostCommand, cwd: string): StartAs {
     const account = user === undefined ? null : this.#users.account(user);
     if (user !== undefined && !account) throw hostError(`user ${user}`, "ENOENT");
-    const own = account ? accountEnvironment(account) : { HOME: userInfo().homedir };
+    const own = account ? accountEnvironment(account) : { HOME: ownHome() };
     const env = { PATH: searchPath, ...own, LANG: "C.UTF-8", ...environment };
     const start: StartAs = { argv, env, ids: {} };
     return account ? startAs(account, start, cwd) : start;

@@ -1,5 +1,6 @@
 /** How a program becomes one of a user: its numbers, its groups and its environment, without a login session. */
 import { realpathSync, statSync } from "node:fs";
+import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { hostError } from "./host-error.ts";
 import type { HostCommand, HostCommandResult } from "./host.ts";
@@ -28,6 +29,15 @@ const starter = "fleetwright-start";
 /** The variables that su(1) sets. */
 export function accountEnvironment({ name, home, shell }: LocalAccount): Record<string, string> {
   return { HOME: home, USER: name, LOGNAME: name, SHELL: shell === "" ? "/bin/sh" : shell };
+}
+
+/** The home of the agent's own user; the top of the machine where that is a number without an account, as in some containers. */
+export function ownHome(): string {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return "/";
+  }
 }
 
 /**
