@@ -88,17 +88,14 @@ export const blockSchema = z
     path: ["insert_before"],
     message: "can't be given beside insert_after",
   })
-  .refine(
-    (spec) => !Object.values(marks(spec)).some((mark) => splitLines(spec.content ?? "").includes(mark)),
-    {
-      path: ["content"],
-      message: "must not hold the marks of its block",
-    },
-  /** What stood between the marks, however much. */
-  content: z.string().optional(),
-  );
+  .refine((spec) => !Object.values(marks(spec)).some((mark) => contentLines(spec).includes(mark)), {
+    path: ["content"],
+    message: "must not hold the marks of its block",
+  });
 
 const blockPriorSchema = blockSchema.safeExtend({
+  /** What stood between the marks, however much. */
+  content: z.string().optional(),
   /** The file was made for the block and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
   /** Where it stood. */
@@ -213,7 +210,13 @@ function blockLines(spec: BlockSpec): string[] {
 }
 
 /** The lines end as those of the file do. */
-function contentLines({ content = "", kept }: BlockSpec): string[] {
+function contentLines({
+  content = "",
+  kept,
+}: {
+  content?: string | undefined;
+  kept?: string | undefined;
+}): string[] {
   return splitLines(kept ?? content).map((line) => line.replace(/\r$/, ""));
 }
 

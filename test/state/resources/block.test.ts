@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { resolveResource } from "../../../lib/state/definition.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 
@@ -116,4 +117,12 @@ test.each([
   { insert_after: "a", insert_before: "b" },
 ])("%j is a fault", (more) => {
   expect(() => block(more)).toThrow();
+});
+
+test("the marks of a block are none of its lines, whatever ends them", () => {
+  const definition = { type: "block", path: "/f", content: "# BEGIN block\r\nx\r\n# END block\r\n" };
+  expect(resolveResource(definition, { module: "m" })).toMatchObject({
+    ok: false,
+    issues: [{ path: ["content"], message: "must not hold the marks of its block" }],
+  });
 });

@@ -4,8 +4,10 @@
  */
 
 /** Tells whether a whole line matches. */
-export function matchesPattern(pattern: string, line: string): boolean {
-  const tokens = tokenize(pattern);
+export function matchesPattern(pattern: string, text: string): boolean {
+  const tokens = tokenize([...pattern]);
+  // By characters: one beyond the first 65,536 takes two units of a string.
+  const line = [...text];
   let at = 0;
   let token = 0;
   let star = -1;
@@ -33,7 +35,7 @@ export function matchesPattern(pattern: string, line: string): boolean {
 }
 
 /** "*", "?" or "=" and a plain character. */
-function tokenize(pattern: string): string[] {
+function tokenize(pattern: readonly string[]): string[] {
   const tokens: string[] = [];
   for (let at = 0; at < pattern.length; at += 1) {
     const character = pattern[at];

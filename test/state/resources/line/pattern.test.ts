@@ -40,3 +40,9 @@ test("a pattern made to be slow is not", () => {
   });
   expect(took).toBeLessThan(2000);
 });
+
+test("a question mark is one character, also one that takes two units of a string", () => {
+  expect(matchesPattern("a?c", "a\u{1f600}c")).toBe(true);
+  expect(matchesPattern("a??c", "a\u{1f600}c")).toBe(false);
+  expect(matchesPattern("*\u{1f600}\\\u{1f601}", "x\u{1f600}\u{1f601}")).toBe(true);
+});
