@@ -27,22 +27,28 @@ export function foreseenUsers(files: ForeseenFiles, below: Host, tree: ForeseenT
     taken.set(path, { node, ids });
     return ids;
   };
-  const idsNow = (kind: Kind): Map<string, number> => {
+  /** Null where there is no such file now: then the one that is foreseen is all there is. */
+  const idsNow = (kind: Kind): Map<string, number> | null => {
     const path = accountFiles[kind];
-    const isThere = below.files.stat(path)?.kind === "file";
-    const ids = present.get(kind) ?? (isThere ? toIds(below.files.readFile(path)) : new Map());
+    const known = present.get(kind);
+    if (known || below.files.stat(path)?.kind !== "file") return known ?? null;
+    const ids = toIds(below.files.readFile(path));
     present.set(kind, ids);
     return ids;
   };
   const idOf = (kind: Kind, name: string): number | null => {
-    const known = (): number | null => (kind === "user" ? users.userId(name) : users.groupId(name));
+    const ask = (): number | null => (kind === "user" ? users.userId(name) : users.groupId(name));
     const ids = table(kind);
-    return ids?.get(name) ?? (ids && idsNow(kind).has(name) ? null : known());
+    if (!ids) return ask();
+    const now = idsNow(kind);
+    return ids.get(name) ?? (now && !now.has(name) ? ask() : null);
   };
   const nameOf = (kind: Kind, id: number): string | null => {
-    const known = (): string | null => (kind === "user" ? users.userName(id) : users.groupName(id));
+    const ask = (): string | null => (kind === "user" ? users.userName(id) : users.groupName(id));
     const ids = table(kind);
-    return (ids && nameIn(ids, id)) ?? (ids && nameIn(idsNow(kind), id) !== null ? null : known());
+    if (!ids) return ask();
+    const now = idsNow(kind);
+    return nameIn(ids, id) ?? (now && nameIn(now, id) === null ? ask() : null);
   };
   return {
     userId: (name) => idOf("user", name),
