@@ -29,6 +29,7 @@ import {
   captureAttributes,
   compareAttributes,
   newAttributes,
+  ownerNumbersShape,
   toFileAttributes,
 } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -76,6 +77,7 @@ const maxParents = 2048;
 const maxKept = 11_000;
 
 const directoryPriorSchema = properties.extend({
+  ...ownerNumbersShape,
   /** What we made goes away only if nobody put anything into it: then it is in sync as it is. */
   only_if_empty: z.boolean().optional(),
   /** Folders above it that we made, the topmost first: they go with it, the innermost first, while nothing else is in them. */

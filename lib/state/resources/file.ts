@@ -23,7 +23,13 @@ import type { Change } from "../result.ts";
 import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
 import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { rewriteContent, writeContent } from "./file/write.ts";
-import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
+import {
+  attributeShape,
+  compareAttributes,
+  newAttributes,
+  ownerNumbersShape,
+  toFileAttributes,
+} from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema } from "./shared/extras.ts";
@@ -75,6 +81,7 @@ export const fileSchema = properties
   });
 
 const filePriorSchema = properties.extend({
+  ...ownerNumbersShape,
   /** The content is the copy that was kept with this SHA-256. */
   content_backup: sha256Schema.optional(),
   /** What it had beside content, mode and owner. */

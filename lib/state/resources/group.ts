@@ -30,6 +30,7 @@ import {
   hasShadowMembers,
   restoreGroupRows,
   restoreShadowMembers,
+  setMembers,
   shadowMembers,
 } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
@@ -62,6 +63,8 @@ export const groupSchema = z.strictObject({
 const groupPriorSchema = groupSchema.extend({
   /** As they stood, whatever the machine calls a user. */
   members: z.array(z.string()).optional(),
+  /** Those among them who were no users already. */
+  gone: z.array(z.string()).optional(),
   /** Its rows as they stood, where it would go with them. */
   rows: groupRowsSchema.optional(),
   /** The members that /etc/gshadow named, where they would change with the others; null = it had no row. */
@@ -107,9 +110,10 @@ function check(spec: GroupSpec, host: Host): Change[] {
   if (spec.gid !== undefined && spec.gid !== group?.gid) {
     changes.push({ property: "gid", before: group?.gid ?? null, after: spec.gid });
   }
-  if (spec.members) {
+  const members = declaredMembers(spec, host);
+  if (members) {
     const before = [...(group?.members ?? [])].sort();
-    const after = wantedMembers(spec.members, before, spec.membership);
+    const after = wantedMembers(members, before, spec.membership);
     if (before.join() !== after.join()) changes.push({ property: "members", before, after });
   }
   const { shadow_members: after } = spec;
@@ -133,7 +137,12 @@ async function apply(
   const gid = spec.gid === undefined ? [] : ["-g", String(spec.gid)];
   if (changed("ensure")) await run(["groupadd", ...(spec.system ? ["-r"] : []), ...gid, name]);
   else if (changed("gid")) await run(["groupmod", ...gid, name]);
-  if (changed("members")) await run(["gpasswd", "-M", orderedMembers(spec, changes).join(","), name]);
+  if (changed("members")) {
+    const members = orderedMembers(spec, changes, host);
+    const areKnown = members.every((member) => host.users.userId(member) !== null);
+    if (areKnown) await run(["gpasswd", "-M", members.join(","), name]);
+    else setMembers(host, name, members);
+  }
   signal.throwIfAborted();
   if (changed("ensure") && spec.rows) restoreGroupRows(host, name, rowsOf(spec, spec.rows));
   else if (spec.shadow_members !== undefined) restoreShadowMembers(host, name, spec.shadow_members);
@@ -148,9 +157,18 @@ function rowsOf({ members, shadow_members: shadowed }: GroupSpec, rows: GroupRow
     : own;
 }
 
+/** Of those who come back, who is gone by now does not; who was gone when they were noted does, since a name in a row is no user. */
+function declaredMembers({ name, members, gone }: GroupSpec, host: Host): readonly string[] | undefined {
+  if (!gone) return members;
+  const present = findGroup(host, name)?.members ?? [];
+  const isLeft = (member: string): boolean =>
+    host.users.userId(member) !== null || gone.includes(member) || present.includes(member);
+  return members?.filter(isLeft);
+}
+
 /** Where the resource says who is in it, in its order: those who come back stand as they stood. */
-function orderedMembers({ membership, members = [] }: GroupSpec, changes: readonly Change[]): string[] {
-  if (membership === "inclusive") return [...new Set(members)];
+function orderedMembers(spec: GroupSpec, changes: readonly Change[], host: Host): string[] {
+  if (spec.membership === "inclusive") return [...new Set(declaredMembers(spec, host))];
   const after = changes.find(({ property }) => property === "members")?.after;
   return Array.isArray(after) ? after.map(String) : [];
 }
@@ -159,7 +177,8 @@ function capture({ name, ensure, members: declared }: GroupSpec, host: Host): Pr
   const group = findGroup(host, name);
   if (!group) return { type: "group", spec: { name, ensure: "absent" } };
   const { gid, members } = group;
-  const prior: JsonObject = { name, ensure: "present", gid, members, membership: "inclusive" };
+  const gone = members.filter((member) => host.users.userId(member) === null);
+  const prior: JsonObject = { name, ensure: "present", gid, members, gone, membership: "inclusive" };
   const rows = ensure === "absent" ? findGroupRows(host, name) : null;
   if (rows) prior["rows"] = toJsonObject(rows);
   if (rows === null && declared) prior["shadow_members"] = shadowMembers(host, name);

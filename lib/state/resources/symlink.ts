@@ -14,7 +14,12 @@ import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { captureFile, captureLink, withForce } from "./file/prior.ts";
-import { compareAttributes, toFileAttributes } from "./shared/attributes.ts";
+import {
+  type AttributeProperties,
+  compareAttributes,
+  ownerNumbersShape,
+  toFileAttributes,
+} from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
@@ -43,6 +48,7 @@ const symlinkPriorSchema = symlinkSchema.safeExtend({
   /** Whose the link was. */
   owner: accountSchema.optional(),
   group: accountSchema.optional(),
+  ...ownerNumbersShape,
 });
 
 /** Properties of a `symlink`, and those of a captured one. */
@@ -59,7 +65,7 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
     signal.throwIfAborted();
     if (spec.ensure === "absent" || spec.target === undefined) host.files.removeFile(spec.path);
     else {
-      const { mode: _every, ...owner } = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
+      const { mode: _every, ...owner } = toFileAttributes(ownerOf(spec), host);
       host.files.makeSymlink(spec.path, spec.target, owner);
     }
   },
@@ -85,9 +91,12 @@ function check(spec: SymlinkSpec, host: Host): Change[] {
       { property: "target", before: null, after: spec.target },
     ];
   }
-  const { owner, group } = spec;
-  if (before === spec.target) return compareAttributes({ owner, group }, stat, host);
+  if (before === spec.target) return compareAttributes(ownerOf(spec), stat, host);
   return [{ property: "target", before, after: spec.target }];
+}
+
+function ownerOf({ owner, group, uid, gid }: SymlinkSpec): AttributeProperties {
+  return { owner, group, uid, gid };
 }
 
 function capture(spec: SymlinkSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {

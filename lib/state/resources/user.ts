@@ -29,7 +29,7 @@ import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { readText } from "./shared/text-file.ts";
 import { foreseeUser } from "./user/foresee.ts";
-import { refuseUser } from "./user/obstacles.ts";
+import { refuseUser, wantedGroups } from "./user/obstacles.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
 import { applyUser } from "./user/programs.ts";
 import {
@@ -76,9 +76,10 @@ function check(spec: UserSpec, host: Host): Change[] {
   };
   compare("uid", user?.uid ?? null, spec.uid);
   compare("group", user && primaryGroup(spec, user, host), spec.group);
-  if (spec.groups) {
+  const groups = wantedGroups(spec, host);
+  if (groups) {
     const before = user ? groupsOf(host, user.name) : [];
-    const after = wantedMembers(spec.groups, before, spec.membership);
+    const after = wantedMembers(groups, before, spec.membership);
     if (before.join() !== after.join()) changes.push({ property: "groups", before, after });
   }
   compare("home", user?.home ?? null, spec.home);

@@ -4,7 +4,12 @@ import { OrchestratorError } from "../../../errors.ts";
 import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
 import { nextTurn } from "../../../internal/next-turn.ts";
 import { listMounted } from "../mount/tables.ts";
-import { type AttributeProperties, captureAttributes, compareAttributes } from "../shared/attributes.ts";
+import {
+  type AttributeProperties,
+  captureAttributes,
+  compareAttributes,
+  ownerNumbersShape,
+} from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
 import { captureExtras, extrasSchema } from "../shared/extras.ts";
 import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
@@ -52,6 +57,7 @@ export const keptEntrySchema = z.strictObject({
   mode: modeSchema,
   owner: accountSchema,
   group: accountSchema,
+  ...ownerNumbersShape,
   /** The copy of a file that was purged. */
   content_backup: sha256Schema.optional(),
   /** What a file or folder that was purged had beside mode and owner; absent = nothing. */

@@ -30,6 +30,7 @@ export async function restoreEntry(
 }
 
 /** A link has no mode of its own. */
-function attributesOf({ kind, mode, owner, group }: KeptEntry): AttributeProperties {
-  return kind === "symlink" ? { owner, group } : { mode, owner, group };
+function attributesOf({ kind, mode, owner, group, uid, gid }: KeptEntry): AttributeProperties {
+  const whose = { owner, group, uid, gid };
+  return kind === "symlink" ? whose : { mode, ...whose };
 }

@@ -29,9 +29,9 @@ export function captureFile(
 
 /** Says how to bring a link back: where it points and whose it is. */
 export function captureLink(path: string, stat: FileStat, host: Host): Prior {
-  const { owner, group } = captureAttributes(stat, host);
+  const { mode: _every, ...whose } = captureAttributes(stat, host);
   const target = host.files.readLink(path);
-  return { type: "symlink", spec: { path, ensure: "present", target, owner, group, force: true } };
+  return { type: "symlink", spec: { path, ensure: "present", target, ...whose, force: true } };
 }
 
 /** What was captured as another type of thing at the same path takes away also what this type puts there. */

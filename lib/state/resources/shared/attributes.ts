@@ -1,4 +1,5 @@
 /** Mode, owner and group: the same for files and folders. */
+import { z } from "zod";
 import type { FileAttributes, FileStat, Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
 import { missing } from "./missing.ts";
@@ -11,6 +12,12 @@ export const attributeShape = {
   group: accountSchema.optional(),
 };
 
+/** The numbers of a captured owner and group, for when their names are nobody's any more. */
+export const ownerNumbersShape = {
+  uid: z.int().min(0).optional(),
+  gid: z.int().min(0).optional(),
+};
+
 const attributeNames = ["mode", "owner", "group"] as const;
 
 /** The properties, as a module writes them. */
@@ -18,6 +25,9 @@ export interface AttributeProperties {
   mode?: string | undefined;
   owner?: string | undefined;
   group?: string | undefined;
+  /** What they are where there is no such name; of what was captured alone. */
+  uid?: number | undefined;
+  gid?: number | undefined;
 }
 
 /** What differs between what is declared and what stands. What is not declared never differs. */
@@ -26,10 +36,10 @@ export function compareAttributes(spec: AttributeProperties, stat: FileStat, hos
   if (spec.mode !== undefined && Number.parseInt(spec.mode, 8) !== stat.mode) {
     changes.push({ property: "mode", before: printMode(stat.mode), after: spec.mode });
   }
-  if (spec.owner !== undefined && findUser(spec.owner, host) !== stat.uid) {
+  if (spec.owner !== undefined && findUser(spec, host) !== stat.uid) {
     changes.push({ property: "owner", before: printUser(stat.uid, host), after: spec.owner });
   }
-  if (spec.group !== undefined && findGroup(spec.group, host) !== stat.gid) {
+  if (spec.group !== undefined && findGroup(spec, host) !== stat.gid) {
     changes.push({ property: "group", before: printGroup(stat.gid, host), after: spec.group });
   }
   return changes;
@@ -49,26 +59,28 @@ export function newAttributes(spec: AttributeProperties): Change[] {
 export function toFileAttributes(spec: AttributeProperties, host: Host): FileAttributes {
   const attributes: FileAttributes = {};
   if (spec.mode !== undefined) attributes.mode = Number.parseInt(spec.mode, 8);
-  if (spec.owner !== undefined) attributes.uid = required(findUser(spec.owner, host), "user", spec.owner);
-  if (spec.group !== undefined) attributes.gid = required(findGroup(spec.group, host), "group", spec.group);
+  if (spec.owner !== undefined) attributes.uid = required(findUser(spec, host), "user", spec.owner);
+  if (spec.group !== undefined) attributes.gid = required(findGroup(spec, host), "group", spec.group);
   return attributes;
 }
 
 /** What stands, as a module would write it. */
 export function captureAttributes(
-  stat: FileStat,
+  { mode, uid, gid }: FileStat,
   host: Host,
-): { mode: string; owner: string; group: string } {
-  const [owner, group] = [printUser(stat.uid, host), printGroup(stat.gid, host)];
+): { mode: string; owner: string; group: string; uid?: number; gid?: number } {
+  const [owner, group] = [host.users.userName(uid), host.users.groupName(gid)];
   return {
-    mode: printMode(stat.mode),
-    owner: isAccount(owner) ? owner : String(stat.uid),
-    group: isAccount(group) ? group : String(stat.gid),
+    mode: printMode(mode),
+    ...(isAccount(owner) ? { owner, uid } : { owner: String(uid) }),
+    ...(isAccount(group) ? { group, gid } : { group: String(gid) }),
   };
 }
 
 /** A directory service may have names that no module can write, such as those with a domain behind them. */
-const isAccount = (name: string): boolean => accountSchema.safeParse(name).success;
+function isAccount(name: string | null): name is string {
+  return accountSchema.safeParse(name).success;
+}
 
 /** Permission bits as a module writes them. */
 export function printMode(mode: number): string {
@@ -83,12 +95,12 @@ function printGroup(gid: number, host: Host): string {
   return host.users.groupName(gid) ?? String(gid);
 }
 
-function findUser(account: string, host: Host): number | null {
-  return /^\d+$/.test(account) ? Number(account) : host.users.userId(account);
+function findUser({ owner = "", uid }: AttributeProperties, host: Host): number | null {
+  return /^\d+$/.test(owner) ? Number(owner) : (host.users.userId(owner) ?? uid ?? null);
 }
 
-function findGroup(account: string, host: Host): number | null {
-  return /^\d+$/.test(account) ? Number(account) : host.users.groupId(account);
+function findGroup({ group = "", gid }: AttributeProperties, host: Host): number | null {
+  return /^\d+$/.test(group) ? Number(group) : (host.users.groupId(group) ?? gid ?? null);
 }
 
 function required(id: number | null, kind: string, name: string): number {

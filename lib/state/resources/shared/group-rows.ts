@@ -81,6 +81,18 @@ export function restoreShadowMembers(host: Host, name: string, members: readonly
   });
 }
 
+/** Writes who is in a group, in both tables, for where its program takes none but users. */
+export function setMembers(host: Host, name: string, members: readonly string[]): void {
+  const list = members.join();
+  editRow(host, groupPath, name, ([group = "", password = "", gid = ""]) => [group, password, gid, list]);
+  editRow(host, shadowPath, name, ([group = "", password = "", admins = ""]) => [
+    group,
+    password,
+    admins,
+    list,
+  ]);
+}
+
 /** Where a user stands in every group that names him. */
 export function membershipPlaces(host: Host, user: string): MembershipPlace[] {
   const places = new Map<string, MembershipPlace>();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { FileAttributes, Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Change } from "../../result.ts";
-import { captureAttributes, compareAttributes, toFileAttributes } from "./attributes.ts";
+import { captureAttributes, compareAttributes, ownerNumbersShape, toFileAttributes } from "./attributes.ts";
 import { captureExtras, compareExtras, extrasSchema } from "./extras.ts";
 import { accountSchema, modeSchema } from "./properties.ts";
 
@@ -12,6 +12,7 @@ export const keptFileSchema = z.strictObject({
   mode: modeSchema,
   owner: accountSchema,
   group: accountSchema,
+  ...ownerNumbersShape,
   extras: extrasSchema.optional(),
 });
 

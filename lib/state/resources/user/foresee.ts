@@ -11,6 +11,7 @@ import {
   wantedMembers,
 } from "../shared/accounts.ts";
 import { readText } from "../shared/text-file.ts";
+import { wantedGroups } from "./obstacles.ts";
 import { createsHome, type UserSpec } from "./properties.ts";
 
 const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/skel"] as const;
@@ -29,8 +30,9 @@ export function foreseeUser(
   editTable(host, passwdPath, (rows) =>
     rows.map((row) => (row[0] === name ? row.map((field, at) => String(fields[at] ?? field)) : row)),
   );
-  if (!spec.groups) return;
-  const groups = new Set(wantedMembers(spec.groups, groupsOf(host, name), spec.membership));
+  const wanted = wantedGroups(spec, host);
+  if (!wanted) return;
+  const groups = new Set(wantedMembers(wanted, groupsOf(host, name), spec.membership));
   setGroups(name, groups, host);
 }
 

@@ -16,6 +16,8 @@ export interface WantedGroup {
   name: string;
   ensure: "present" | "absent";
   gid?: number | undefined;
+  /** Given where its members come back. */
+  gone?: readonly string[] | undefined;
 }
 
 /** A change of a user, and where the home of a new one will be. */
@@ -42,7 +44,7 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
   if (isNew) refuseForeignHome(spec, home, host);
   if ((isNew || after.has("group")) && spec.group !== undefined && spec.group_gid === undefined)
     requireGroup(spec.group, host);
-  const groups = isNew ? spec.groups : after.get("groups");
+  const groups = isNew ? wantedGroups(spec, host) : after.get("groups");
   if (Array.isArray(groups)) for (const group of groups) requireGroup(String(group), host);
 }
 
@@ -53,7 +55,7 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
  *   is the primary group of a user.
  */
 export function refuseGroup(
-  { name, ensure, gid }: WantedGroup,
+  { name, ensure, gid, gone }: WantedGroup,
   changes: readonly Change[],
   host: Host,
 ): void {
@@ -69,11 +71,24 @@ export function refuseGroup(
     if (owner !== null && owner !== name)
       throw refused(`The number ${gid} belongs to the group ${owner}.`, { gid, group: owner });
   }
-  const members = after.get("members");
-  if (!Array.isArray(members)) return;
-  for (const member of members.map(String))
-    if (host.users.userId(member) === null)
+  const members = changes.find(({ property }) => property === "members");
+  const stand = new Set(toNames(members?.before));
+  // Who stands there was taken for one by somebody else, and so was who comes back.
+  for (const member of gone ? [] : toNames(members?.after))
+    if (!stand.has(member) && host.users.userId(member) === null)
       throw missing(`There is no user "${member}", who is to be a member.`, { user: member });
+}
+
+function toNames(members: unknown): string[] {
+  return Array.isArray(members) ? members.map(String) : [];
+}
+
+/** The supplementary groups that a user is to have: of those that come back, the ones that are still there. */
+export function wantedGroups(
+  { groups, group_gid }: UserSpec,
+  { users }: Host,
+): readonly string[] | undefined {
+  return group_gid === undefined ? groups : groups?.filter((group) => users.groupId(group) !== null);
 }
 
 function requireGroup(group: string, { users }: Host): void {

@@ -5,6 +5,7 @@ import type { Change } from "../../result.ts";
 import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
 import { act } from "../shared/command.ts";
 import { restoreGroupRows, restoreMembershipPlaces } from "../shared/group-rows.ts";
+import { wantedGroups } from "./obstacles.ts";
 import { bareHash, wantedPassword } from "./password.ts";
 import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
 import { subordinateOptions, subordinatesOf } from "./subordinates.ts";
@@ -71,7 +72,7 @@ async function makeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
     "useradd",
     ...option("-u", spec.uid),
     ...(group === undefined ? own : ["-g", group]),
-    ...option("-G", spec.groups?.join(",")),
+    ...option("-G", wantedGroups(spec, host)?.join(",")),
     ...option("-d", spec.home),
     createsHome(spec) ? "-m" : "-M",
     ...option("-s", spec.shell),
