@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { holdOn } from "./extra-attributes.ts";
-import { errnoOf, heldError } from "./host-error.ts";
+import { errnoOf, heldError, hostError } from "./host-error.ts";
 import type { FileChange } from "./host.ts";
 
 /** Which place, in the words of the caller and of the system. */
@@ -27,9 +27,11 @@ export function refuseHeld(place: HeldPlace, change: FileChange): { isMountPoint
       throw heldError(path, "EBUSY", "has something mounted on it, which must be unmounted first");
     refuseReadOnly(real, { path, what: "is mounted read-only" });
   }
-  if (change === "attributes" || (isFolderKnown && !isMountPoint)) return { isMountPoint };
+  if (isFolderKnown && !isMountPoint) return { isMountPoint };
   // A dot follows the name that the system has for an open folder.
   const folder = `${dirname(real)}/.`;
+  if (!isMountPoint && isReadOnly(folder)) throw hostError(path, "EROFS");
+  if (change === "attributes") return { isMountPoint };
   const above = holdOn(folder);
   if (above?.immutable) throw heldError(path, "EPERM", "is in a folder that is immutable (chattr +i)");
   if (above?.appendOnly) throw heldError(path, "EPERM", "is in a folder that is append-only (chattr +a)");
@@ -41,11 +43,16 @@ export function refuseHeld(place: HeldPlace, change: FileChange): { isMountPoint
   return { isMountPoint };
 }
 
-/** Only the file system itself: what an agent that is not root may do shows when it does it. */
 function refuseReadOnly(real: string, { path, what }: { path: string; what: string }): void {
+  if (isReadOnly(real)) throw heldError(path, "EROFS", what);
+}
+
+/** Only the file system itself: what an agent that is not root may do shows when it does it. */
+function isReadOnly(real: string): boolean {
   try {
     accessSync(real, constants.W_OK);
+    return false;
   } catch (error) {
-    if (errnoOf(error) === "EROFS") throw heldError(path, "EROFS", what);
+    return errnoOf(error) === "EROFS";
   }
 }

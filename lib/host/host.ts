@@ -218,7 +218,7 @@ export interface HostFiles {
    * Changes nothing.
    *
    * @throws OrchestratorError `HOST_ERROR` where what stands at the path, or its folder, is held as it is: EPERM where it is
-   *   immutable or append-only, EBUSY where something is mounted there that would have to go, EROFS where that is read-only;
+   *   immutable or append-only, EBUSY where something is mounted there that would have to go, EROFS where that, or the disk, is read-only;
    *   EMLINK and EPERM where it is somebody else's by another name, or a new file is needed and none can be put there; and
    *   where it would lose an extra, as far as that can be told before.
    */

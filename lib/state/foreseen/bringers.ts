@@ -111,7 +111,8 @@ function isWithin(path: string, folder: string): boolean {
 /** Which earlier resources may bring what this failed for want of. */
 function mayBring(error: OrchestratorError): (earlier: Bringer) => boolean {
   const { errno, missing, path } = error.details;
-  const isMissing = errno === "ENOENT" || missing === true;
+  // A disk that is read-only may be mounted anew before.
+  const isMissing = errno === "ENOENT" || errno === "EROFS" || missing === true;
   if (error.code !== "COMMAND_FAILED" && !isMissing) return () => false;
   return ({ below }) =>
     below === "/" || (below !== null && typeof path === "string" && path.startsWith(`${below}/`));
