@@ -23,6 +23,7 @@ import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
 import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
+import { isOlder } from "./package/index-age.ts";
 import { captureLater, captureStates, type DeclaredPackages, look, namesOf } from "./package/look.ts";
 import { pacmanProvider } from "./package/pacman.ts";
 import { addHolds, packNames, priorPackageSchema } from "./package/prior.ts";
@@ -35,7 +36,6 @@ import {
 import { rehearseInstall } from "./package/rehearse.ts";
 import { contradicts, inherit, refuseTaking } from "./package/sharing.ts";
 import { matchesVersion, type PackageDifference, toChanges } from "./package/wanted.ts";
-import { ask } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
@@ -263,10 +263,7 @@ async function isStale(
 ): Promise<boolean> {
   const { indexFolder } = provider;
   if (indexFolder === undefined) return false;
-  if (!machine.host.files.stat(indexFolder)) return true;
-  const minutes = Math.ceil((spec.update_cache_seconds ?? defaultIndexSeconds) / 60);
-  const argv = ["find", indexFolder, "-maxdepth", "0", "-mmin", `-${minutes}`] as const;
-  return (await ask({ argv }, machine)).stdout === "";
+  return isOlder(indexFolder, spec.update_cache_seconds ?? defaultIndexSeconds, machine);
 }
 
 /** The package manager to use, and its program. */
