@@ -176,8 +176,10 @@ export class AuditForwarding {
     const writes: Write[] = [
       { kind: "put", collection, key: channel.id, value: toJsonObject(moved), expected: place.revision },
     ];
+    // Those before were of an event that is told by now.
+    if (told > place.value.sequence) this.#attempts.delete(channel.id);
     const attempts = last?.attempt.delivered === false ? this.#rest(channel.id, last.attempt) : 0;
-    if (attempts === 0 || told > place.value.sequence) this.#attempts.delete(channel.id);
+    if (attempts === 0) this.#attempts.delete(channel.id);
     if (attempts > 0) this.#attempts.set(channel.id, attempts);
     const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
     const isFailing =

@@ -85,6 +85,26 @@ describe("a channel of the audit log", () => {
     });
   }, 30_000);
 
+  it("counts the attempts for each event by itself, also where one is told and the next is not in one go", async () => {
+    const refused = [0, 1, 2, 3, 4, 6];
+    let requests = 0;
+    const { url, received } = await startReceiver((response) => {
+      response.statusCode = refused.includes(requests) ? 503 : 200;
+      requests += 1;
+      response.end();
+    });
+    await using test = await createNotifying();
+    await addOperator(test, "before");
+    await webhook(test, url, { source: "audit" });
+    for (const name of ["a", "b"]) await addOperator(test, name);
+    // In steps so short that an event and the next one are told within a second of the clock.
+    for (let seconds = 0; seconds < 240; seconds += 1) await pass(test, 1_000, 50);
+    const events = await auditFrom(test, sequences(received)[0]!);
+    await expect.poll(() => [...new Set(sequences(received))]).toEqual(events.map(([sequence]) => sequence));
+    expect(sequences(received).slice(0, 8)).toEqual([0, 0, 0, 0, 0, 0, 1, 1].map((at) => events[at]![0]));
+    expect(test.events.filter(({ event_type }) => event_type === "channel.failed")).toEqual([]);
+  }, 30_000);
+
   it("tells what its filters let pass, and nothing while it is disabled; then what came meanwhile", async () => {
     const { url, received } = await startReceiver((response) => response.end());
     await using test = await createNotifying();
