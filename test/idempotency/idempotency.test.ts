@@ -252,6 +252,22 @@ it("says when the oldest of too many keys is forgotten", async () => {
   });
 });
 
+it("counts a key that is used again after its day once, also before the old call was forgotten", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  // What has expired is forgotten every ten minutes: not yet where a day is over in between.
+  await test.clock.advance(300_000);
+  await idempotency.once(caller, call("again"), async () => 1);
+  await test.clock.advance(24 * 3_600_000);
+  for (let n = 1; n < 9_999; n += 1) await idempotency.once(caller, call(`k${n}`), async () => n);
+  expect(await idempotency.once(caller, call("again"), async () => 2)).toBe(2);
+  expect(await idempotency.once(caller, call("last"), async () => 3)).toBe(3);
+  await expect(idempotency.once(caller, call("more"), async () => 1)).rejects.toMatchObject({
+    code: "RATE_LIMITED",
+  });
+});
+
 it("tells of a conflict of the call's own, and not that somebody took its key", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");

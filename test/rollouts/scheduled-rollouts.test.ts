@@ -237,6 +237,32 @@ describe.each([
   });
 });
 
+it("after an outage that is over the next one is tried again as soon as the first was", async () => {
+  const clock = new FakeClock();
+  const storage = new FailingStorage({ clock });
+  await using scene = await createScene(1, () => ({}), { clock, storage, driftIntervalSeconds: 0 });
+  await scene.test.orchestrator.assignments.update(systemCaller, { name: "all", schedule });
+  /** How often it is tried in ten seconds from the moment on in which it is due. */
+  const outage = async (): Promise<number> => {
+    await pass({ clock }, hourMs - (clock.now() % hourMs) - 1_000);
+    storage.fails = () => new OrchestratorError("STORAGE_FULL");
+    storage.tries = [];
+    const seconds = async (count: number): Promise<void> => {
+      for (let second = 0; second < count; second += 1) await pass({ clock }, 1_000);
+    };
+    await seconds(11);
+    const tries = storage.tries.length;
+    await seconds(120);
+    storage.fails = () => null;
+    await seconds(61);
+    return tries;
+  };
+  const first = await outage();
+  expect(first).toBeGreaterThanOrEqual(3);
+  expect(await outage()).toBe(first);
+  expect(await rolloutsOf(scene.test)).toHaveLength(2);
+});
+
 it("a hundred and fifty schedules that fail hold back no other", async () => {
   const clock = new FakeClock();
   const storage = new FailingStorage({ clock });

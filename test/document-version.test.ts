@@ -1,0 +1,179 @@
+/** Changes of what was seen, where somebody else writes it between the look at its version and the commit. */
+import { beforeEach, expect, it } from "vitest";
+import { systemCaller, type ChangeOptions } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../lib/json.ts";
+import { addOperator, webhook } from "./support/channel-scene.ts";
+import { approved } from "./support/leaving-agents.ts";
+import { RacingStorage } from "./support/racing-storage.ts";
+import { MemorySecretsKey } from "./support/secrets-key.ts";
+
+type Change = (options: ChangeOptions) => Promise<unknown>;
+/** What is changed, and how. */
+interface Thing {
+  collection: string;
+  key: string;
+  changes: Record<string, Change>;
+}
+
+let storage: RacingStorage;
+let test: TestOrchestrator;
+
+beforeEach(async ({ onTestFinished }) => {
+  storage = new RacingStorage();
+  test = await createTestOrchestrator({
+    storage,
+    secretsKey: new MemorySecretsKey(),
+    channelNetworks: ["127.0.0.1"],
+  });
+  onTestFinished(() => test[Symbol.asyncDispose]());
+});
+
+const things: Record<string, () => Promise<Thing>> = {
+  "a maintenance window": async () => {
+    const { maintenanceWindows } = test.orchestrator;
+    const ends_at = new Date(test.clock.now() + 3_600_000).toISOString();
+    const { id } = await maintenanceWindows.create(systemCaller, { reason: "Disks", mode: "mute", ends_at });
+    return {
+      collection: "maintenance_windows",
+      key: id,
+      changes: {
+        update: (options) => maintenanceWindows.update(systemCaller, { id, reason: "Fans" }, options),
+        remove: (options) => maintenanceWindows.remove(systemCaller, { id }, options),
+      },
+    };
+  },
+  "a threshold": async () => {
+    const { thresholds } = test.orchestrator;
+    const load = { name: "Busy", metric: "load.1", condition: "above", value: 4 } as const;
+    const { id } = await thresholds.create(systemCaller, load);
+    return {
+      collection: "thresholds",
+      key: id,
+      changes: {
+        update: (options) => thresholds.update(systemCaller, { id, value: 6 }, options),
+        remove: (options) => thresholds.remove(systemCaller, { id }, options),
+      },
+    };
+  },
+  "a channel": async () => {
+    const { channels } = test.orchestrator;
+    const { id } = await webhook(test, "http://127.0.0.1:9/");
+    return {
+      collection: "channels",
+      key: id,
+      changes: {
+        update: (options) => channels.update(systemCaller, { id, enabled: false }, options),
+        remove: (options) => channels.remove(systemCaller, { id }, options),
+      },
+    };
+  },
+  "an assignment": async () => {
+    const { assignments, modules } = test.orchestrator;
+    await modules.upload(systemCaller, { content: "name: web\nresources: []\n" });
+    await assignments.create(systemCaller, { name: "all", selector: "*", modules: ["web"] });
+    return {
+      collection: "assignments",
+      key: "all",
+      changes: {
+        update: (options) => assignments.update(systemCaller, { name: "all", selector: "a=b" }, options),
+        remove: (options) => assignments.remove(systemCaller, { name: "all" }, options),
+      },
+    };
+  },
+  "an operator": async () => {
+    const { operators } = test.orchestrator;
+    const operator_id = await addOperator(test, "ada");
+    return {
+      collection: "operators",
+      key: operator_id,
+      changes: {
+        setRole: (options) => operators.setRole(systemCaller, { operator_id, role: "Operator" }, options),
+        remove: (options) => operators.remove(systemCaller, { operator_id }, options),
+      },
+    };
+  },
+  "an enrolment token": async () => {
+    const { enrolmentTokens } = test.orchestrator;
+    const { id } = await enrolmentTokens.create(systemCaller, { name: "web" });
+    return {
+      collection: "enrolment_tokens",
+      key: id,
+      changes: { revoke: (options) => enrolmentTokens.revoke(systemCaller, { id }, options) },
+    };
+  },
+  "a secret": async () => {
+    const { secrets } = test.orchestrator;
+    await secrets.create(systemCaller, { name: "db", value: "one" });
+    return {
+      collection: "secrets",
+      key: "db",
+      changes: {
+        update: (options) => secrets.update(systemCaller, { name: "db", value: "two" }, options),
+        remove: (options) => secrets.remove(systemCaller, { name: "db" }, options),
+      },
+    };
+  },
+  "an agent": async () => {
+    const { agents } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    await agents.tags.set(systemCaller, { node_id, key: "c", value: "d" });
+    return {
+      collection: "agents",
+      key: node_id,
+      changes: {
+        rename: (options) => agents.rename(systemCaller, { node_id, name: "other" }, options),
+        "replace the tags": (options) =>
+          agents.tags.replace(systemCaller, { node_id, tags: { a: "b" } }, options),
+        "set a tag": (options) => agents.tags.set(systemCaller, { node_id, key: "a", value: "b" }, options),
+        "remove a tag": (options) => agents.tags.remove(systemCaller, { node_id, key: "c" }, options),
+        reject: (options) => agents.setStatus(systemCaller, { node_id, status: "rejected" }, options),
+      },
+    };
+  },
+  "a rejected agent": async () => {
+    const { agents } = test.orchestrator;
+    const { nodeId: node_id } = await approved(test, 1);
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    return {
+      collection: "agents",
+      key: node_id,
+      changes: { remove: (options) => agents.remove(systemCaller, { node_id }, options) },
+    };
+  },
+  // Its version is one that its document says itself.
+  "a module": async () => {
+    const { modules } = test.orchestrator;
+    const content = "name: web\nresources: []\n";
+    await modules.upload(systemCaller, { content });
+    return {
+      collection: "modules",
+      key: "web",
+      changes: {
+        upload: (options) => modules.upload(systemCaller, { content: `${content}# mine\n` }, options),
+        remove: (options) => modules.remove(systemCaller, { name: "web" }, options),
+      },
+    };
+  },
+};
+
+it.each(Object.keys(things))(
+  "%s stays as it is by then, whatever was to become of what was seen",
+  async (name) => {
+    const { collection, key, changes } = await things[name]!();
+    for (const [change, make] of Object.entries(changes)) {
+      const seen = (await storage.get<JsonObject>(collection, key))!;
+      const { revision: own } = seen.value;
+      const version = typeof own === "number" ? own : seen.revision;
+      const value = typeof own === "number" ? { ...seen.value, revision: own + 1 } : seen.value;
+      storage.before = () => storage.commit([{ kind: "put", collection, key, value }]);
+      await expect(make({ ifVersion: [version] }), change).rejects.toMatchObject({
+        code: "PRECONDITION_FAILED",
+        details: { version: version + 1 },
+      });
+      expect(storage.before, change).toBeNull();
+      const left = await storage.get(collection, key);
+      expect(left, change).toEqual({ ...seen, value, revision: seen.revision + 1 });
+    }
+  },
+);
