@@ -196,4 +196,41 @@ describe("audit", () => {
     expect(found).toEqual([[], [], ["3"]]);
     expect((await audit.list(systemCaller, { event_type: "agent.enrolled" })).next_cursor).not.toBeNull();
   });
+
+  it.each(["asc", "desc"] as const)(
+    "tells each event once where a call ends and the next goes on, %s",
+    async (order) => {
+      await using test = await createTestOrchestrator();
+      const { head } = await test.storage.readLog("audit", { reverse: true, limit: 1 });
+      // What is searched for stands at both ends of each block of a thousand.
+      const isAtEnd = (sequence: number): boolean => [0, 1].includes(sequence % 1_000);
+      const sequences = Array.from({ length: 25_000 }, (_, n) => head.sequence + 1 + n);
+      const writes = sequences.map((sequence) => {
+        const value = {
+          id: `${sequence}`,
+          timestamp: "2030-01-01T00:00:00.000Z",
+          event_type: "audit.pruned",
+          severity: "info",
+          actor: { type: "operator", id: "x", name: "x" },
+          summary: isAtEnd(sequence) ? "a needle" : "hay",
+          metadata: {},
+        };
+        return { kind: "append", log: "audit", at: 0, value } as const;
+      });
+      await test.storage.commit(writes);
+      const { audit } = test.orchestrator;
+      const found: number[] = [];
+      let calls = 0;
+      for (let cursor: string | null = null, isDone = false; !isDone; calls += 1) {
+        const input = { search: "needle", order, ...(cursor !== null && { cursor }) };
+        const page: Awaited<ReturnType<typeof audit.list>> = await audit.list(systemCaller, input);
+        found.push(...page.items.map(({ sequence }) => sequence));
+        cursor = page.next_cursor;
+        isDone = cursor === null;
+      }
+      expect(calls).toBeGreaterThan(2);
+      const wanted = sequences.filter(isAtEnd);
+      expect(found).toEqual(order === "asc" ? wanted : wanted.toReversed());
+    },
+  );
 });

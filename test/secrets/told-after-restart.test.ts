@@ -9,7 +9,7 @@ import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { deferred, settle, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 const value = "c4nary-told-by-an-agent";
@@ -92,6 +92,38 @@ it("a secret that an agent tells in two pieces is not shown where its connection
   await settle();
   await using agent = await connectScriptedAgent(test, keys);
   await agent.next("apply");
+  agent.link.send({ type: "output", operation_id, output: output(`${value.slice(9)} two`) });
+  await settle();
+  agent.link.send(emptyResult(operation_id));
+  const shown = await watching;
+  expect(shown).not.toContain(value.slice(9));
+  expect(shown).toContain("(sensitive) two");
+});
+
+it("a secret that an agent tells in two pieces is not shown where the agent came back while the secret was read", async () => {
+  const { test, keys, operation_id } = await restarted();
+  await using _test = test;
+  const watching = watch(test, operation_id);
+  await settle();
+  const { storage } = test;
+  const get = storage.get.bind(storage);
+  const [first, second] = [deferred(), deferred()];
+  const held = [first, second];
+  storage.get = async (collection, key) => {
+    if (collection === "secret_values") await held.shift()?.promise;
+    return get(collection, key);
+  };
+  const before = await connectScriptedAgent(test, keys);
+  await before.link.stop();
+  await using agent = await connectScriptedAgent(test, keys);
+  await settleAll();
+  expect(held).toEqual([]);
+  first.resolve();
+  await agent.next("apply");
+  agent.link.send({ type: "output", operation_id, output: output(`one ${value.slice(0, 9)}`) });
+  await settleAll();
+  second.resolve();
+  await settleAll();
   agent.link.send({ type: "output", operation_id, output: output(`${value.slice(9)} two`) });
   await settle();
   agent.link.send(emptyResult(operation_id));

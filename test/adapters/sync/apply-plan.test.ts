@@ -136,6 +136,15 @@ describe("somebody who writes between a plan and its apply", () => {
     expect(result.rest).toEqual(changed.slice(5));
   });
 
+  it("keeps what would have been replaced, with all that came before it", async () => {
+    const result = await raced(async (client) => {
+      const ada = (await client.operators.list({})).items.find(({ username }) => username === "ada");
+      await client.operators.setRole(ada!.operator_id, { role: "Viewer" });
+    });
+    expect(result).toMatchObject({ failed: "replace operators ada", code: "PRECONDITION_FAILED" });
+    expect(result.rest).toContain("replace operators ada");
+  });
+
   it("makes each thing of the folder once, whatever kind it is", async () => {
     const line = await startCommandLine();
     const folder = makeFolder(wholeFleet);

@@ -1,4 +1,12 @@
-import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SampleBacklog, type BacklogLimits, type Sample } from "../../../lib/agent/metrics/sample-backlog.ts";
@@ -84,6 +92,23 @@ test("half a line, and lines of nonsense, cost what they hit", () => {
   expect(numbers(again)).toEqual([1, 2, 3]);
   again.add(sample(4));
   expect(numbers(open(folder).backlog)).toEqual([1, 2, 3, 4]);
+});
+
+test("a write that failed in the middle costs no sample, neither that one nor what comes after it", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 3);
+  const [name = ""] = readdirSync(folder);
+  const path = join(folder, name);
+  const written = readFileSync(path, "utf8");
+  // A folder takes no line.
+  rmSync(path);
+  mkdirSync(path);
+  backlog.add(sample(4));
+  rmdirSync(path);
+  writeFileSync(path, `${written}[60000,4,`);
+  fill(backlog, 5, 7);
+  expect(numbers(backlog)).toEqual(range(1, 7));
+  expect(numbers(open(folder).backlog)).toEqual(range(1, 7));
 });
 
 test("where nothing can be written samples wait in memory, as many as go, and are written when it works again", () => {

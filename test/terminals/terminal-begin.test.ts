@@ -1,0 +1,44 @@
+/** Terminals that end before their recording has begun. */
+import { expect, it } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { deferred, settleAll } from "../support/deferred.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+/** A storage in which a recording begins when a test says so. */
+class SlowStorage extends MemoryStorage {
+  readonly asked = deferred();
+  readonly begun = deferred();
+
+  override async openBlob(id: string): ReturnType<MemoryStorage["openBlob"]> {
+    this.asked.resolve();
+    await this.begun.promise;
+    return super.openBlob(id);
+  }
+}
+
+it("one whose agent goes meanwhile is not opened any more, and nothing waits for it", async () => {
+  const storage = new SlowStorage();
+  await using test = await createTestOrchestrator({ storage });
+  const { terminals, agents } = test.orchestrator;
+  const before = await connectScriptedAgent(test);
+  await agents.setStatus(systemCaller, { node_id: before.nodeId, status: "approved" });
+  await before.link.stop();
+  await settleAll();
+  const timers = test.clock.pendingTimers;
+  const agent = await connectScriptedAgent(test, before.keys);
+  const opening = terminals.open(systemCaller, { node_id: agent.nodeId }).then(
+    () => "opened",
+    () => "refused",
+  );
+  const { id, session_id } = await agent.next("terminal.open");
+  agent.link.send({ type: "reply", id });
+  await storage.asked.promise;
+  await agent.link.stop();
+  await settleAll();
+  storage.begun.resolve();
+  await opening;
+  await settleAll();
+  expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "interrupted" });
+  expect(test.clock.pendingTimers).toBe(timers);
+});
