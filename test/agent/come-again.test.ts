@@ -1,11 +1,12 @@
 /** How long an agent waits before it dials again, by what it was told and by what happened before. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createAgentLink, type AgentLink } from "../../lib/agent/agent-link.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { FrameSocket } from "../../lib/transport/socket.ts";
 
 /** A link to an orchestrator that never takes it in. */
@@ -112,4 +113,56 @@ test("an agent that drew short waits while a server was away is back as soon as 
   expect(dialedAtMs.at(-1)).toBeLessThan(2_000);
   expect(dialedAtMs.at(-1)).toBeGreaterThan(1_000);
   await link.stop();
+});
+
+test("an orchestrator that took the agent in between is obeyed each time, however often in the agent's life", async () => {
+  const clock = new FakeClock();
+  const transport = new MemoryTransport();
+  const start = (): Promise<void> => {
+    const signer = nodeCrypto.createSigner(new Uint8Array(32).fill(2));
+    const orchestratorTime = (): string => new Date(clock.now()).toISOString();
+    return transport.start(
+      { clock, crypto: nodeCrypto, logger: silentLogger, signer, orchestratorTime },
+      {
+        admit: async () => ({ status: "approved" }),
+        connected: async () => {},
+        message: async () => {},
+        stream: async () => {},
+        disconnected() {},
+        refused() {},
+      },
+    );
+  };
+  let turnAway = 0;
+  let endedMs = 0;
+  const waits: number[] = [];
+  const link = linkOf({
+    clock,
+    random: () => 0,
+    dial: async () => {
+      if (turnAway === 0) return transport.connect();
+      waits.push(clock.monotonic() - endedMs);
+      endedMs = clock.monotonic();
+      turnAway -= 1;
+      const [near, far] = createSocketPair();
+      far.close(1013, "RATE_LIMITED retry=3000");
+      return near;
+    },
+  });
+  await start();
+  link.start();
+  for (let restart = 0; restart < 3; restart += 1) {
+    await vi.waitFor(() => expect(link.status).toBe("approved"));
+    await clock.advance(20_000);
+    turnAway = 6;
+    endedMs = clock.monotonic();
+    await transport.stop();
+    await start();
+    for (let second = 0; second < 20; second += 1) await clock.advance(1_000);
+    expect(turnAway).toBe(0);
+  }
+  // The first of each row is by what was before it; each of the others is by what the server said.
+  expect(waits.filter((_, at) => at % 6 > 0)).toEqual(Array.from({ length: 15 }, () => 3_000));
+  await link.stop();
+  await transport.stop();
 });

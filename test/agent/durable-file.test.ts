@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   appendFile,
   createFile,
@@ -59,6 +60,35 @@ describe("durable files", () => {
     expect(() => appendFile("/dev/full", "x", { durable: false })).toThrow(
       expect.objectContaining({ code: "STORAGE_FULL", retryable: true }),
     );
+  });
+
+  it("adds nothing where there is space for a part of it only, and what is added later is whole", ({
+    skip,
+  }) => {
+    const folder = temporaryFolder();
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", folder], {
+      encoding: "utf8",
+    });
+    const refusal = mounted.error ? String(mounted.error) : mounted.stderr.trim();
+    if (mounted.status !== 0) console.log(`Skipped: a tmpfs can't be mounted here (${refusal}).`);
+    if (mounted.status !== 0) skip(refusal);
+    onTestFinished(() => void spawnSync("umount", [folder]));
+    const path = join(folder, "file");
+    createFile(path, "one\n");
+    for (const durable of [false, true]) {
+      const ballast = join(folder, "ballast");
+      // All but two blocks.
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(ballast, Buffer.alloc((bavail - 2) * bsize));
+      const before = readText(path);
+      expect(() => appendFile(path, `${"x".repeat(5 * bsize)}\n`, { durable })).toThrow(
+        expect.objectContaining({ code: "STORAGE_FULL" }),
+      );
+      expect(readText(path)).toBe(before);
+      removeFile(ballast);
+      appendFile(path, "more\n", { durable });
+      expect(readText(path)).toBe(`${before}more\n`);
+    }
   });
 
   it("removes a file, or nothing", () => {

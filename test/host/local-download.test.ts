@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalHost } from "../../lib/host/local-host.ts";
@@ -128,4 +128,19 @@ test("a header that can't be sent fails the download", async () => {
     code: "DOWNLOAD_FAILED",
     message: expect.stringContaining("invalid char"),
   });
+});
+
+test("an owner's change of mode while it loads is kept, where nothing else is asked for", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "file");
+  writeFileSync(path, "before", { mode: 0o600 });
+  server.files["/slow"] = (_request, response) => {
+    chmodSync(path, 0o640);
+    response.end("hello");
+  };
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const request = { url: `${server.url}/slow`, path, sha256: sha256("hello"), attributes: {} };
+  await host.download(request, new AbortController().signal);
+  expect(readFileSync(path, "utf8")).toBe("hello");
+  expect(statSync(path).mode & 0o7777).toBe(0o640);
 });
