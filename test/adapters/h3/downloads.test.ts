@@ -11,7 +11,7 @@ import { H3, serve } from "h3";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
-import { downloadLimits, type DownloadLimits } from "../../../adapters/h3/downloads.ts";
+import { downloadLimits, Downloads, type DownloadLimits } from "../../../adapters/h3/downloads.ts";
 import { mountInstallPages } from "../../../adapters/h3/install-pages.ts";
 import { send } from "../../support/http.ts";
 import { eventually } from "../../support/processes.ts";
@@ -207,4 +207,25 @@ describe("a part of the agent", () => {
     }
     expect((await send(port, { path, headers: { "if-none-match": '"other"' } })).status).toBe(200);
   });
+});
+
+test("what could not be sent holds no place: neither a file that is gone, nor one of another length, nor an answer without one", async () => {
+  const path = join(temporaryFolder(), "agent.tar.gz");
+  const downloads = new Downloads({ ...downloadLimits, most: 1, mostOfSource: 1, mostOfNetwork: 1 });
+  const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size: 10, path };
+  const ask = (headers = {}, method = "GET"): Promise<Response> =>
+    downloads.answer({ method, headers: new Headers(headers), address: "192.0.2.1" }, file);
+  for (let times = 0; times < 2; times += 1)
+    await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  writeFileSync(path, "shorter");
+  for (let times = 0; times < 2; times += 1)
+    await expect(ask()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  writeFileSync(path, "0123456789");
+  for (let times = 0; times < 2; times += 1) {
+    expect((await ask({ "if-none-match": etag })).status).toBe(304);
+    expect((await ask({ range: "bytes=10-" })).status).toBe(416);
+    expect((await ask({}, "HEAD")).status).toBe(200);
+    await (await ask()).body?.cancel();
+    expect(await (await ask()).text()).toBe("0123456789");
+  }
 });
