@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { eachPage } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import type { CallDocument } from "./documents.ts";
 
@@ -16,12 +17,12 @@ export async function* shortenTooLong(
   { storage, retentionClock }: Context,
   keptMs: number,
 ): AsyncGenerator<void> {
-  for (;;) {
-    const expires_at = (await retentionClock.now()) + keptMs;
-    const query = { index: "by_expiry", from: expires_at + toleratedMs, limit: atOnce };
-    const { items } = await storage.list<CallDocument>(collection, query);
+  const expires_at = (await retentionClock.now()) + keptMs;
+  const query = { index: "by_expiry", from: expires_at + toleratedMs, limit: atOnce };
+  for await (const items of eachPage<CallDocument>(storage, collection, query)) {
+    // A call that is being made writes its own key. Those of calls whose process was killed look the same, and must hold up no others.
     const ended = items.filter(({ value }) => value.status !== "begun");
-    if (ended.length === 0) return;
+    if (ended.length === 0) continue;
     await storage.commit(
       ended.map(({ key, revision, value }): Write => {
         return { kind: "put", collection, key, value: { ...value, expires_at }, expected: revision };

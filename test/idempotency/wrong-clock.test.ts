@@ -53,6 +53,24 @@ it("leaves the key of a call alone that is still being made, so that its answer 
   expect(await idempotency.once(caller, call("long"), async () => "again")).toBe("made");
 });
 
+it("shortens keys also behind those of many calls whose process was killed, of which nobody knows how they ended", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  await test.orchestrator.idempotency.once(caller, call("k1"), async () => 1);
+  const [{ value }] = (await stored(test)) as [{ value: CallDocument }];
+  const { answer: _, ...claim } = value;
+  await test.storage.commit(
+    Array.from({ length: 250 }, (__, n) => {
+      const begun = { ...claim, status: "begun", expires_at: claim.expires_at - 1 };
+      return { kind: "put", collection: "idempotent_calls", key: `begun-${n}`, value: begun } as const;
+    }),
+  );
+  test.clock.jump(-month);
+  await test.clock.advance(20 * minute);
+  await test.clock.advance(25 * hour);
+  expect((await stored(test)).filter(({ key }) => !key.startsWith("begun-"))).toEqual([]);
+});
+
 it("changes no key because a clock was put back by half an hour", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");
