@@ -57,8 +57,8 @@ it("shortens keys also behind those of many calls whose process was killed, of w
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");
   await test.orchestrator.idempotency.once(caller, call("k1"), async () => 1);
-  const [{ value }] = (await stored(test)) as [{ value: CallDocument }];
-  const { answer: _, ...claim } = value;
+  const [made] = await stored(test);
+  const { answer: _, ...claim } = made!.value;
   await test.storage.commit(
     Array.from({ length: 250 }, (__, n) => {
       const begun = { ...claim, status: "begun", expires_at: claim.expires_at - 1 };
