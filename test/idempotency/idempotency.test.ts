@@ -177,6 +177,21 @@ it("removes expired calls by itself", async () => {
   expect(await stored(test)).toEqual([]);
 });
 
+it("forgets no key that is used again in the very moment in which its old call is forgotten", async () => {
+  const storage = new RacingStorage((writes) =>
+    writes.some((write) => write.kind === "delete" && write.collection === "idempotent_calls"),
+  );
+  await using test = await createTestOrchestrator({ storage });
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  await test.clock.advance(300_000);
+  await idempotency.once(caller, call("k1"), async () => 1);
+  storage.before = () => idempotency.once(caller, call("k1"), async () => 2);
+  await test.clock.advance(24 * 3_600_000 + 600_000);
+  expect(storage.before).toBeNull();
+  expect(await idempotency.once(caller, call("k1"), async () => 3)).toBe(2);
+});
+
 it("gives the first caller the answer even where it can't be kept", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");

@@ -7,6 +7,7 @@ import { loadReport } from "../../lib/operations/operation-results.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { seededRandom } from "../support/random.ts";
 import { OldOperations } from "../support/retention.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
@@ -135,6 +136,23 @@ describe("of old operations", () => {
     await old.age();
     await old.rounds(2);
     expect(await old.ids()).toEqual(kept);
+  });
+
+  it("one stays that changes in the very moment in which it would go", async () => {
+    const clock = new FakeClock();
+    const storage = new RacingStorage((writes) =>
+      writes.some((write) => write.kind === "delete" && write.collection === "operations"),
+    );
+    const old = await OldOperations.open(storage, clock);
+    const id = await old.add({ kind: "apply", ...agent });
+    await old.age();
+    storage.before = async () => {
+      const stored = await storage.get<OperationDocument>("operations", id);
+      await old.put("operations", id, { ...stored!.value, finished_at: old.context.timestamp() });
+    };
+    await old.rounds(2);
+    expect(storage.before).toBeNull();
+    expect(await old.ids()).toEqual([id]);
   });
 
   it("results stay readable of what stays, however often the log is trimmed", async () => {

@@ -3,6 +3,7 @@ import { FakeClock } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
 import { saveTargets } from "../../lib/rollouts/targets.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { OldOperations } from "../support/retention.ts";
 
 const hourMs = 3_600_000;
@@ -106,6 +107,23 @@ describe("of rollouts that have ended", () => {
     await old.storage.commit([{ kind: "delete", collection: "agent_states", key: "a" }]);
     await rounds(old);
     expect([await old.ids(), await keys(old, "rollouts")]).toEqual([[], []]);
+  });
+
+  it("one stays that changes in the very moment in which it would go", async () => {
+    const clock = new FakeClock();
+    const storage = new RacingStorage((writes) =>
+      writes.some((write) => write.kind === "delete" && write.collection === "rollouts"),
+    );
+    const old = await OldOperations.open(storage, clock);
+    const rollout_id = await addRollout(old);
+    await age(old, 91);
+    storage.before = async () => {
+      const stored = await storage.get<JsonObject>("rollouts", rollout_id);
+      await old.put("rollouts", rollout_id, { ...stored!.value, finished_at: old.context.timestamp() });
+    };
+    await rounds(old);
+    expect(storage.before).toBeNull();
+    expect(await keys(old, "rollouts")).toEqual([rollout_id]);
   });
 
   it("one leaves a list of agents that another has, too", async () => {

@@ -5,6 +5,7 @@ import { createAgent, type AgentProgram } from "../../../lib/agent/agent.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import type { AgentMessage, MessageOf } from "../../../lib/wire/messages.ts";
+import { settleAll } from "../../support/deferred.ts";
 import { RecordedMachine } from "../../support/recorded-machine.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -175,6 +176,29 @@ test("an orchestrator that answers after all gets everything, once more where it
   expect(batch[0]?.at).toBe("2030-01-01T00:00:17.000Z");
   expect(batch).toHaveLength(200);
 });
+
+test.each(["answers after all", "comes back"])(
+  "an orchestrator that %s is asked again after three minutes, as ever, however long it was silent before",
+  async (what) => {
+    const { clock, messages, acknowledge, cut, comeBack, orchestrator } = await begin();
+    // By now the waits are an hour each.
+    await clock.advance(5 * 3_600_000);
+    if (what === "comes back") {
+      await cut();
+      await comeBack();
+    } else {
+      for (let newest = ""; newest !== timesOf(messages()).at(-1);) {
+        newest = timesOf(messages()).at(-1)!;
+        await acknowledge(newest);
+        await settleAll();
+      }
+      orchestrator.inbox.length = 0;
+    }
+    await clock.advance(200_000);
+    const times = timesOf(messages());
+    expect(new Set(times).size).toBeLessThan(times.length);
+  },
+);
 
 test("an acknowledgement of a time that was never sent lets go of what was sent alone", async () => {
   const { clock, messages, acknowledge, orchestrator, cut, comeBack } = await begin();
