@@ -1,7 +1,8 @@
 /** A list of operations whose filter passes few of very many held up everybody else for as long as it looked. */
 import { expect, it } from "vitest";
-import { systemCaller, type JsonObject } from "fleetwright";
+import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
 import { turnsOf } from "../support/turns-of.ts";
 
 it("serves others while it looks at operations that a filter does not pass", async () => {

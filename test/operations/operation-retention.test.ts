@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { toJsonObject } from "../../lib/json.ts";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { resultsLog } from "../../lib/operations/documents.ts";
 import { loadReport } from "../../lib/operations/operation-results.ts";
@@ -148,7 +149,11 @@ describe("of old operations", () => {
     await old.age();
     storage.before = async () => {
       const stored = await storage.get<OperationDocument>("operations", id);
-      await old.put("operations", id, { ...stored!.value, finished_at: old.context.timestamp() });
+      await old.put(
+        "operations",
+        id,
+        toJsonObject({ ...stored!.value, finished_at: old.context.timestamp() }),
+      );
     };
     await old.rounds(2);
     expect(storage.before).toBeNull();

@@ -32,7 +32,7 @@ test("a script that fails when its work is done has changed something, though th
 
 test("a removal that fails when it is done has taken something away", async () => {
   let fails = false;
-  const state = new StateFixture(
+  const state: StateFixture = new StateFixture(
     createMachine({
       work: () => (state.write("/done", "x"), {}),
       undo: () => (state.host.files.removeFile("/done"), { exitCode: fails ? 1 : 0 }),
