@@ -5,6 +5,8 @@
  *   text --ESC--> escape --[--> control --final--> text
  *                    |---]PX^_--> string --BEL or ESC \--> text
  *                    |---other--> text
+ *
+ * The end of a line ends a sequence, too: one of which the end never comes, as of a file that is no text, hides nothing behind its line.
  */
 
 /** A line is broken after so many characters, so that nobody has to hold one without end. */
@@ -41,6 +43,8 @@ export class PlainText {
 
   #next(char: string): string {
     const code = char.codePointAt(0)!;
+    // Whatever was begun ends with its line.
+    if (code === 0x0a) this.#state = "text";
     switch (this.#state) {
       case "text":
         return this.#text(char, code);
@@ -54,7 +58,7 @@ export class PlainText {
         // Any other than its own characters ends it, as it does for a terminal.
         if (code === 0x1b) this.#state = "escape";
         else if (code < 0x20 || code > 0x3f) this.#state = "text";
-        return code === 0x0a ? this.#text(char, code) : "";
+        return "";
       case "string":
         if (code === 0x07 || code === 0x9c || code === 0x18 || code === 0x1a) this.#state = "text";
         else if (code === 0x1b) this.#state = "stringEscape";

@@ -19,6 +19,9 @@ const cases: [name: string, output: string, text: string][] = [
   ["text turned round", "a\u202egnp.exe", "agnp.exe"],
   ["a sequence that never ends", `a${esc}[31`, "a"],
   ["a sequence that is broken off by a line", `a${esc}[31\nb`, "a\nb"],
+  ["a title that never ends", `a${esc}]0;title\r\nb`, "a\nb"],
+  ["device control of eight bits that never ends", "a\u0090q\nb", "a\nb"],
+  ["an escape at the end of a line", `a${esc}\nb${esc}(\nc`, "a\nb\nc"],
   ["what is no control", "grüße 你好 🎉\t!", "grüße 你好 🎉\t!"],
 ];
 

@@ -3,7 +3,7 @@
  * terminal would answer as if its operator typed. Only what is known to draw goes through. A sequence may come in pieces.
  *
  *   text --ESC--> escape --[--> control --final--> text
- *                    |---]PX^_--> string --BEL or ESC \--> text
+ *                    |---]PX^_--> string --BEL, ESC \ or the end of the line--> text
  *                    |---other--> text
  */
 
@@ -44,6 +44,8 @@ export class Picture {
       case "string":
         if (code === 0x07 || code === 0x9c || code === 0x18 || code === 0x1a) this.#state = "text";
         else if (code === 0x1b) this.#state = "stringEscape";
+        // A string of which the end never comes, as of a file that is no text, must not hide all that follows.
+        else if (code === 0x0a) return this.#end() + char;
         return "";
       case "stringEscape":
         this.#begin("escape");

@@ -35,6 +35,7 @@ const reaching: [what: string, output: string, drawn: string][] = [
   ],
   ["the keys beside the cursor", `a${esc}[?12;25hb`, `a${esc}[?25hb`],
   ["the memory of keys", `a${esc}_Gf=100;AAAA${st}b${esc}^x${st}c${esc}Xx${st}d`, "abcd"],
+  ["a title that never ends, and what follows is drawn", `a${esc}]0;title\nb\u0090q\nc`, "a\nb\nc"],
   ["a sequence without end", `a${esc}[${"1;".repeat(10_000)}mb`, "ab"],
 ];
 
