@@ -36,11 +36,13 @@ export const udp: Datagrams = {
     const socket = createSocket(family === 4 ? "udp4" : "udp6");
     try {
       await new Promise<void>((resolve, reject) => {
+        // Who gives a callback is told of a failure there, and by no event.
+        const connected = (error?: Error): void => (error ? reject(error) : resolve());
         socket.once("error", reject);
         // The system looks where a packet would leave; any port will do. Broadcast must be allowed before it looks at such an address.
         socket.bind(0, () => {
           if (family === 4) socket.setBroadcast(true);
-          socket.connect(9, to.address, resolve);
+          socket.connect(9, to.address, connected);
         });
       });
       return { family, address: socket.address().address, to: to.address };
