@@ -176,7 +176,9 @@ export class TerminalService {
   async disconnected(nodeId: string): Promise<void> {
     this.#answers.gone(nodeId);
     const own = [...this.#live.values()].filter(({ document }) => document.node_id === nodeId);
-    await Promise.all(own.map((terminal) => terminal.interrupt("agent_lost")));
+    // An agent that is let go before a stop did not go by itself.
+    const reason = this.#context.isDraining ? "server_lost" : "agent_lost";
+    await Promise.all(own.map((terminal) => terminal.interrupt(reason)));
   }
 
   /** Takes over the socket of somebody who will say what they want to see. */

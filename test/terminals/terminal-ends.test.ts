@@ -79,3 +79,20 @@ it("a terminal whose time is over ends though the transport fails, and so does n
   });
   expect(loggedErrors.map(({ message }) => message)).toContain("A terminal's agent was not reached.");
 });
+
+it.each(["stops", "drains"])(
+  "a terminal of a server that %s is lost with the server, not with its agent",
+  async (how) => {
+    await using scene = await openTerminal();
+    const { events, orchestrator, transport } = scene.test;
+    if (how === "stops") await orchestrator.stop();
+    else {
+      orchestrator.beginDrain();
+      await transport.disconnect(scene.agent.nodeId, "drained");
+      await scene.ended();
+    }
+    expect(events.findLast(({ event_type }) => event_type === "terminal.interrupted")).toMatchObject({
+      metadata: { session_id: scene.opened.session_id, reason: "server_lost" },
+    });
+  },
+);
