@@ -1,7 +1,7 @@
 import type { Caller, OperatorCaller } from "../callers/caller.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
 import type { AccessService } from "./access-service.ts";
 
@@ -13,7 +13,7 @@ const recheckMs = 30_000;
 
 /** A stream that was allowed. */
 export interface OpenStream {
-  /** Aborted when the caller may not read on, when the orchestrator stops, or by the caller. */
+  /** Aborted when the caller may not read on, by the caller, or when the orchestrator stops: see {@link isStopping}. */
   signal: AbortSignal;
   /** To be called when nobody reads any more. */
   close(): void;
@@ -24,13 +24,13 @@ export class Streams {
   readonly #context: Context;
   readonly #access: AccessService;
   readonly #perSession = new Map<string, number>();
-  readonly #open = new Set<() => void>();
+  readonly #open = new Set<(reason?: unknown) => void>();
 
   constructor(context: Context, access: AccessService) {
     this.#context = context;
     this.#access = access;
     context.leaving.signal.addEventListener("abort", () => {
-      for (const end of this.#open) end();
+      for (const end of this.#open) end(stopping());
     });
   }
 
@@ -41,12 +41,11 @@ export class Streams {
    * `UNAVAILABLE` while the process is about to end.
    */
   open(caller: Caller, signal?: AbortSignal): OpenStream {
-    if (this.#context.leaving.signal.aborted)
-      throw new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
+    if (this.#context.leaving.signal.aborted) throw stopping();
     const session = caller.kind === "operator" ? caller.session_id : null;
     this.#count(session, 1);
     const ended = new AbortController();
-    const end = (): void => ended.abort();
+    const end = (reason?: unknown): void => ended.abort(reason);
     const unlisten = caller.kind === "operator" ? this.#watchSession(caller, end) : null;
     this.#open.add(end);
     return {
@@ -95,4 +94,14 @@ export class Streams {
     if (count === 0) this.#perSession.delete(session);
     else this.#perSession.set(session, count);
   }
+}
+
+/** Why a stream ends with the process. */
+function stopping(): OrchestratorError {
+  return new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
+}
+
+/** Whether a stream ended with the process, and not with the session of who read it. */
+export function isStopping({ reason }: AbortSignal): boolean {
+  return isOrchestratorError(reason, "UNAVAILABLE");
 }

@@ -7,6 +7,7 @@
  *           of it beyond what was told to be taken is never asked to wait: whoever is asked that is not heard acknowledging output either.
  *           Who says more than can be done is not read meanwhile, and who does not read what was acknowledged is cut off
  */
+import { isStopping } from "../access/streams.ts";
 import { OrchestratorError } from "../errors.ts";
 import { closeCode, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
 import type { LiveTerminal } from "./live-terminal.ts";
@@ -158,7 +159,8 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     if (types && terminal.untaken >= othersBytes) this.#tell({ type: "taken", offset: -terminal.untaken });
     const { session_id, node_id, agent_name, cols, rows } = document;
     this.#tell({ type: "opened", session_id, node_id, agent_name, offset: from, types, cols, rows });
-    const refuse = (): void => this.#fail(new OrchestratorError("UNAUTHENTICATED"));
+    const refuse = (): void =>
+      this.#fail(isStopping(signal) ? signal.reason : new OrchestratorError("UNAUTHENTICATED"));
     signal.addEventListener("abort", refuse, { once: true });
     if (signal.aborted) return refuse();
     this.show();

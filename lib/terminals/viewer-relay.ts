@@ -6,6 +6,7 @@
  * The ticket, the session of the operator and the address are looked at here; the holder has the terminal, its recording and its window.
  */
 import { z } from "zod";
+import { isStopping } from "../access/streams.ts";
 import type { OpenedPipe } from "../cluster/cluster.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -44,7 +45,8 @@ export async function relayViewer(
     release();
   };
   const refuse = (): void => {
-    refuseViewer(socket, new OrchestratorError("UNAUTHENTICATED"));
+    // The terminal goes on where this process stops: the viewer is told to attach again, as where it was cut off.
+    if (!isStopping(signal)) refuseViewer(socket, new OrchestratorError("UNAUTHENTICATED"));
     remoteSocket.destroy();
   };
   remoteSocket.listen({

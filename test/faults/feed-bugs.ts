@@ -77,7 +77,7 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "a stream goes on after the server has let it go",
     file: "lib/access/streams.ts",
-    from: `      for (const end of this.#open) end();\n`,
+    from: `      for (const end of this.#open) end(stopping());\n`,
     tests: streams,
   },
   {

@@ -18,6 +18,8 @@ export interface TerminalsElsewhere extends AsyncDisposable {
   here: Cluster;
   there: Cluster;
   nodeId: string;
+  /** Of the process where operators are. */
+  context: Context;
   services: Services;
   /** The face of terminals where operators are. */
   terminals: Terminals;
@@ -48,6 +50,7 @@ export async function terminalsElsewhere(): Promise<TerminalsElsewhere> {
     here,
     there,
     nodeId: agent.nodeId,
+    context,
     services,
     terminals,
     attach(sessionId, ticket, more = {}) {

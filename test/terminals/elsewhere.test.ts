@@ -114,6 +114,16 @@ describe("a terminal that another process holds", () => {
     expect(second.text).not.toContain("one");
   });
 
+  it("is to be attached to again at another process where the one between is about to stop", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    scene.context.leaving.abort();
+    await vi.waitFor(() => expect(viewer.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
+    expect(viewer.messages.map(({ type }) => type)).not.toContain("refused");
+  });
+
   it("that the holder refuses has ended, with its event", async () => {
     await using scene = await terminalsElsewhere();
     const opening = scene.terminals.open(systemCaller, { node_id: scene.nodeId, shell: "/no/such/shell" });

@@ -96,3 +96,11 @@ it.each(["stops", "drains"])(
     });
   },
 );
+
+it("who is at a terminal of a server that is about to stop is told that, and not to sign in", async () => {
+  await using scene = await openTerminal();
+  const viewer = scene.attach(scene.opened.ticket);
+  await viewer.next("opened");
+  scene.test.orchestrator.letGo();
+  expect(await viewer.next("refused")).toMatchObject({ code: "UNAVAILABLE" });
+});
