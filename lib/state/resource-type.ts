@@ -156,6 +156,11 @@ export interface ResourceRemoving<Spec = unknown> {
    * what the first left alone. Default: what was captured first is all.
    */
   extendPrior?(prior: Prior, spec: Spec, host: Host, signal: AbortSignal): Prior | Promise<Prior>;
+  /**
+   * What stood before, to be come back to in the way that the last version of the resource says, such as whether changes of others may
+   * be overwritten. Looks at nothing. Default: as it was captured.
+   */
+  asDeclared?(prior: Prior, spec: Spec): Prior;
 }
 
 /** How a type whose resource may be about several things, such as a list of packages, shares some of them with others. */

@@ -20,7 +20,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { matchesPattern } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
-import { hardLinksSchema } from "./shared/extras.ts";
+import { hardLinksSchema, withLinks } from "./shared/extras.ts";
 import {
   type LinePlace,
   placeAt,
@@ -125,7 +125,7 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   capture,
   describe: describeChange,
   action: (changes) => partAction("content", changes),
-  removing: { priorSchema: blockPriorSchema, extendPrior },
+  removing: { priorSchema: blockPriorSchema, extendPrior, asDeclared: withLinks },
 });
 
 function check(spec: BlockSpec, host: Host): Change[] {

@@ -32,7 +32,7 @@ import {
 } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema } from "./shared/extras.ts";
+import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema, withLinks } from "./shared/extras.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
@@ -110,6 +110,7 @@ export const fileResourceType = defineResourceType<FileSpec>({
     priorSchema: filePriorSchema,
     // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
     extendPrior: (prior) => withForce(prior, "symlink"),
+    asDeclared: withLinks,
   },
 });
 

@@ -117,7 +117,10 @@ export const gitResourceType = defineResourceType<GitSpec>({
       return wanted ? changesOfNew(wanted) : [removal];
     },
   },
-  removing: { priorSchema: gitPriorSchema },
+  removing: {
+    priorSchema: gitPriorSchema,
+    asDeclared: (prior, { force }) => ({ ...prior, spec: { ...prior.spec, force } }),
+  },
 });
 
 function toWanted(spec: GitSpec): WantedClone | null {

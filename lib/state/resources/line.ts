@@ -18,7 +18,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { matchesPattern } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
-import { hardLinksSchema } from "./shared/extras.ts";
+import { hardLinksSchema, withLinks } from "./shared/extras.ts";
 import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";
@@ -77,7 +77,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
   capture,
   describe: describeChange,
   action: (changes) => partAction("line", changes),
-  removing: { priorSchema: linePriorSchema, extendPrior, keepsSpec: () => true },
+  removing: { priorSchema: linePriorSchema, extendPrior, keepsSpec: () => true, asDeclared: withLinks },
 });
 
 function check(spec: LineSpec, host: Host): Change[] {

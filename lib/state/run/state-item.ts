@@ -148,7 +148,9 @@ export function removalItem(
   if (!prior || resource.removal === "keep") return newItem(base, entry);
   const type = types.get(prior.type);
   if (!type) return newItem({ ...base, fault: unknownType(prior.type) }, entry);
-  const spec = (type.removing?.priorSchema ?? type.schema).safeParse(prior.spec);
+  const declared = read(resource, types).target;
+  const wanted = declared?.type.removing?.asDeclared?.(prior, declared.spec) ?? prior;
+  const spec = (type.removing?.priorSchema ?? type.schema).safeParse(wanted.spec);
   if (!spec.success) return newItem({ ...base, fault: invalid("What stood before") }, entry);
   return newItem({ ...base, target: { type, spec: spec.data } }, entry);
 }

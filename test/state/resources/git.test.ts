@@ -254,6 +254,34 @@ describe.skipIf(!here)("on this machine", () => {
     expect(readdirSync(path).sort()).toEqual([".git", "page", "upload"]);
   });
 
+  test.each([
+    [false, true, "changed"],
+    [true, false, "failed"],
+  ])(
+    "whether a removal deletes changed files says the last version (%s, then %s)",
+    async (first, last, outcome) => {
+      const { url } = makeRepository(`forced-${first}`);
+      const { path, run } = clone(url);
+      await run({ force: first });
+      await run({ force: last });
+      writeFileSync(join(path, "upload"), "precious");
+      expect((await run(null))?.outcome).toBe(outcome);
+      expect(existsSync(join(path, "upload"))).toBe(!last);
+    },
+  );
+
+  test("a remote with more addresses and branches than one is taken over, and its branches stay", async () => {
+    const { url } = makeRepository("remotes");
+    const { path, run } = clone(url);
+    await run({ revision: "v1" });
+    const more = "+refs/pull/*/head:refs/remotes/origin/pull/*";
+    git(path, "config", "--add", "remote.origin.fetch", more);
+    git(path, "config", "--add", "remote.origin.url", "/nowhere");
+    expect((await run({ revision: "main" }))?.outcome).toBe("changed");
+    expect(git(path, "config", "--get-all", "remote.origin.url")).toBe(url);
+    expect(git(path, "config", "--get-all", "remote.origin.fetch")).toContain(more);
+  });
+
   test("no hook is run", async () => {
     const { url, tree } = makeRepository("hooks");
     const { path, folder, run } = clone(url);

@@ -88,11 +88,12 @@ class ModelGit {
 
   #config(rest: readonly string[]): Answer {
     const config = this.#json<string>(".git/config");
-    if (rest[0] === "--get") {
+    if (rest[0] === "--get" || rest[0] === "--get-all") {
       const value = config[rest[1] ?? ""];
       return value === undefined ? { exitCode: 1 } : { stdout: `${value}\n` };
     }
-    this.#write(".git/config", JSON.stringify({ ...config, [rest[0] ?? ""]: rest[1] }));
+    const [name = "", value] = rest.filter((word) => word !== "--replace-all");
+    this.#write(".git/config", JSON.stringify({ ...config, [name]: value }));
     return {};
   }
 

@@ -119,8 +119,10 @@ export async function bringTo(spec: WantedClone, machine: Machine): Promise<void
   const git = (...args: string[]): Promise<unknown> => changeClone(spec, args, machine);
   // Without a template there are no hooks; over a clone that stands it does nothing.
   await git("init", "--quiet", "--template=");
-  await git("config", `remote.${remote}.url`, storedAddress(repository));
-  await git("config", `remote.${remote}.fetch`, `+refs/heads/*:refs/remotes/${remote}/*`);
+  await git("config", "--replace-all", `remote.${remote}.url`, storedAddress(repository));
+  // What somebody else has it fetch beside the branches is his.
+  if ((await askOrNull(spec, ["config", "--get-all", `remote.${remote}.fetch`], machine)) === null)
+    await git("config", `remote.${remote}.fetch`, `+refs/heads/*:refs/remotes/${remote}/*`);
   const { commit, ref } = await wantedCommit(spec, machine);
   await fetchCommit(spec, { commit, ref }, machine);
   // No branch is moved, so that no commit of anybody's is lost.

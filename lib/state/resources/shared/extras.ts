@@ -1,6 +1,7 @@
 /** What a file has beside content, mode and owner: kept before it goes, and told where it can't stay. */
 import { z } from "zod";
 import type { FileExtras, FileStat, HostFiles } from "../../../host/host.ts";
+import type { Prior } from "../../resource-type.ts";
 import type { Change } from "../../result.ts";
 
 /** The extras of what stood before. */
@@ -42,6 +43,13 @@ export function brokenLinks(stat: FileStat | null, { hard_links }: LinkPropertie
   const { links = 1 } = stat ?? {};
   if (links === 1 || hard_links === "keep") return [];
   return [{ property: "hard_links", before: links, after: 1 }];
+}
+
+/** What stood before, to be written as the last version says: for all names of its file, or for one. */
+export function withLinks(prior: Prior, { hard_links }: LinkProperties): Prior {
+  if (prior.type === "symlink") return prior;
+  const { hard_links: _first, ...spec } = prior.spec;
+  return { ...prior, spec: { ...spec, ...(hard_links === "keep" && { hard_links }) } };
 }
 
 /** How a file is written that other names may name. */
