@@ -50,8 +50,13 @@ export const serviceSchema = z
     message: "can't be beside running or enabled",
   });
 
-/** Properties of a `service`. */
-export type ServiceSpec = z.infer<typeof serviceSchema>;
+const servicePriorSchema = serviceSchema.safeExtend({
+  /** The machine knew it. */
+  was_known: z.boolean().optional(),
+});
+
+/** Properties of a `service`, and those of a captured one. */
+export type ServiceSpec = z.infer<typeof servicePriorSchema>;
 
 export const serviceResourceType = defineResourceType<ServiceSpec>({
   type: "service",
@@ -81,6 +86,7 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
       spec.running === true ? null : "A service that follows a trigger must be running: true.",
   },
   removing: {
+    priorSchema: servicePriorSchema,
     async extendPrior(prior, spec, host, signal) {
       const now = await capture(spec, host, signal);
       // What a later version declares beside the first was left alone until now.
@@ -109,11 +115,14 @@ async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Prom
   if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
   if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
   if (spec.provider) prior["provider"] = spec.provider;
+  if (state.running !== null) prior["was_known"] = true;
   return { type: "service", spec: prior };
 }
 
 function compare(spec: ServiceSpec, state: ServiceState): Change[] {
   const changes: Change[] = [];
+  // What went since, as with its package, can't come back by itself.
+  if (spec.was_known === true && state.running === null && !state.masked) return changes;
   if (spec.masked !== undefined && spec.masked !== state.masked)
     changes.push({ property: "masked", before: state.masked, after: spec.masked });
   for (const property of ["enabled", "running"] as const) {

@@ -84,7 +84,9 @@ function check(spec: SysctlSpec, host: Host): Change[] {
   refuseConfined(host, "sysctl");
   requireLinux(host, "sysctl");
   const changes: Change[] = [];
-  const wanted = wantedValue(spec);
+  // What the kernel does not have any more has no value that could come back.
+  const isGone = spec.live !== undefined && !isKnown(spec.key, host);
+  const wanted = isGone ? undefined : wantedValue(spec);
   const live = wanted === undefined ? null : readLive(spec.key, host);
   if (wanted !== undefined && live !== normalize(wanted)) {
     changes.push({ property: "value", before: live, after: normalize(wanted) });
@@ -170,10 +172,14 @@ function livePath(key: string): string {
   return `/proc/sys/${/[./]/.exec(key)?.[0] === "." ? swap(key) : key}`;
 }
 
+function isKnown(key: string, host: Host): boolean {
+  return host.files.below("/proc/sys").stat(livePath(key))?.kind === "file";
+}
+
 function readLive(key: string, host: Host): string {
   const path = livePath(key);
   const files = host.files.below("/proc/sys");
-  if (files.stat(path)?.kind === "file") {
+  if (isKnown(key, host)) {
     const value = normalize(new TextDecoder().decode(files.readFile(path)));
     if (value.length <= maxValueLength) return value;
     throw new OrchestratorError("HOST_ERROR", {

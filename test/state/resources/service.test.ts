@@ -63,6 +63,20 @@ describe.each(inits)("a service on a machine with %s", (init) => {
     expect(machine.commands).toEqual(["reload nginx", "restart nginx", "restart nginx"]);
   });
 
+  test("that is not there any more is let go, whatever it was before", async () => {
+    const machine = new ServiceMachine(init);
+    machine.add("telnetd", { running: true, enabled: true });
+    const state = new StateFixture(machine.host);
+    const telnetd = { id: "s", type: "service", name: "telnetd", running: false, enabled: false };
+    await state.run("apply", declare([telnetd]));
+    // Its package was purged.
+    machine.services.delete("telnetd");
+    const script = "/etc/init.d/telnetd";
+    if (machine.host.files.stat(script)) machine.host.files.removeFile(script);
+    const { status } = await state.run("apply", []);
+    expect([status, state.applied]).toEqual(["succeeded", []]);
+  });
+
   test("is started and not restarted where it did not run", async () => {
     const machine = new ServiceMachine(init);
     machine.add("nginx");

@@ -106,3 +106,13 @@ test.each(["kernel.//.//.//.tmp.rv.secret", "kernel.//.a", "kernel./.a"])(
     expect(() => declare([{ type: "sysctl", key, value: "1" }])).toThrow("must not have an empty part");
   },
 );
+
+test("a setting that the kernel does not have any more leaves its line, and is let go", async () => {
+  const state = new StateFixture(memoryMachine());
+  await state.run("apply", declare([{ id: "s", type: "sysctl", key: "net.ipv4.ip_forward", value: "1" }]));
+  // Its module was unloaded, or not loaded at the last start.
+  state.host.files.removeFile("/proc/sys/net/ipv4/ip_forward");
+  const { results } = await state.run("apply", []);
+  expect(results[0]).toMatchObject({ outcome: "changed", action: "remove" });
+  expect([state.host.files.stat("/etc/sysctl.d/90-fleetwright.conf"), state.applied]).toEqual([null, []]);
+});
