@@ -1,5 +1,6 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { realPath } from "../resources/shared/real-path.ts";
 
 /**
  * A machine that misses something tells the whole path that it was asked for. What is missing may be a folder far above: the
@@ -24,7 +25,12 @@ function topmostMissing(path: string, host: Host): string | null {
   try {
     for (const at of parts.keys()) {
       const folder = `/${parts.slice(0, at + 1).join("/")}`;
-      if (!host.files.stat(folder)) return folder;
+      const stat = host.files.stat(folder);
+      if (!stat) return folder;
+      if (stat.kind !== "symlink" || at === parts.length - 1) continue;
+      // A link stands there, and what it leads to does not.
+      const real = realPath(folder, host);
+      if (real !== folder && !host.files.stat(real)) return topmostMissing(real, host);
     }
   } catch {
     // A link on the way that is not followed is told where it is met.
