@@ -14,13 +14,23 @@ export interface RetryOptions {
 /** Options with every default applied. */
 export type ResolvedRetry = Required<RetryOptions>;
 
-/** Applies the defaults. */
+/** The longest delay that a timer holds, milliseconds; a longer one would be over at once. */
+const longestTimerMs = 2_147_483_647;
+
+/** Applies the defaults, also to what is no number: it would have no call be the last, or no pause be one. */
 export function resolveRetry({ attempts, firstPauseMs, longestPauseMs }: RetryOptions = {}): ResolvedRetry {
   return {
-    attempts: Math.min(10, Math.max(1, attempts ?? 4)),
-    firstPauseMs: firstPauseMs ?? 250,
-    longestPauseMs: longestPauseMs ?? 20_000,
+    attempts: within(attempts, { least: 1, most: 10, otherwise: 4 }),
+    firstPauseMs: within(firstPauseMs, { least: 0, most: longestTimerMs, otherwise: 250 }),
+    longestPauseMs: within(longestPauseMs, { least: 0, most: longestTimerMs, otherwise: 20_000 }),
   };
+}
+
+function within(
+  given: number | undefined,
+  { least, most, otherwise }: { least: number; most: number; otherwise: number },
+): number {
+  return given === undefined || Number.isNaN(given) ? otherwise : Math.min(most, Math.max(least, given));
 }
 
 /**

@@ -51,6 +51,20 @@ describe("a call that fails by chance", () => {
     expect(asked).toHaveLength(2);
   });
 
+  it("is given up after four attempts where their number is none", async () => {
+    const { fetch, asked } = scripted(...Array.from({ length: 20 }, () => reset), ok);
+    const client = createClient({ url, token: "fw_x", fetch, retry: { ...quick, attempts: Number.NaN } });
+    await expect(client.agents.list()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect(asked).toHaveLength(4);
+  });
+
+  it("is not sent again at once where the server asks for more time than a timer holds", async () => {
+    const { fetch, asked } = scripted(refusal(503, "UNAVAILABLE", { "retry-after": "3000000" }), ok);
+    const client = createClient({ url, token: "fw_x", fetch, retry: { longestPauseMs: Infinity } });
+    await expect(client.agents.list()).rejects.toMatchObject({ status: 503 });
+    expect(asked).toHaveLength(1);
+  });
+
   it("is a change with the same key each time, and another call has another", async () => {
     const { fetch, keys } = scripted(reset, ok);
     const client = createClient({ url, token: "fw_x", fetch, retry: quick });
