@@ -33,11 +33,17 @@ export const nothingSchema = z.void();
 /** Any JSON value. Registered itself, not a copy: it contains itself, and descriptions are to know it by one name. */
 export const jsonSchema = linearJson().register(z.globalRegistry, { id: "Json" });
 
-export const timestampSchema = z.iso.datetime({
-  offset: true,
-  // In a query a "+" is a space.
-  error: "a time with its zone, e.g. 2026-01-31T12:00:00Z (in a URL, + is written %2B)",
-});
+export const timestampSchema = z.iso
+  .datetime({
+    offset: true,
+    // In a query a "+" is a space.
+    error: "a time with its zone, e.g. 2026-01-31T12:00:00Z (in a URL, + is written %2B)",
+  })
+  // What is told in UTC has four digits for the year, too, or nobody could give it back.
+  .refine((text) => {
+    const year = new Date(text).getUTCFullYear();
+    return !(year < 0 || year > 9999);
+  }, "must be in the years 0 to 9999, in UTC");
 
 /** How much of a list is wanted. */
 export const pageInput = {
