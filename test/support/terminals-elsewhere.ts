@@ -1,5 +1,11 @@
 /** Two processes of one orchestrator on one storage: one holds the agent, operators come to the other. */
-import { nodeCrypto, silentLogger, type Cluster, type FrameSocket } from "fleetwright";
+import {
+  nodeCrypto,
+  silentLogger,
+  type Cluster,
+  type FrameSocket,
+  type OrchestratorOptions,
+} from "fleetwright";
 import { createTestOrchestrator, FakeClock, MemoryCluster, type TestOrchestrator } from "fleetwright/testing";
 import { createClusterHandlers } from "../../lib/cluster-handlers.ts";
 import { Context } from "../../lib/context.ts";
@@ -26,10 +32,12 @@ export interface TerminalsElsewhere extends AsyncDisposable {
   attach(sessionId: string, ticket: string, more?: object): TestViewer;
 }
 
-export async function terminalsElsewhere(): Promise<TerminalsElsewhere> {
+export async function terminalsElsewhere(
+  options: Partial<OrchestratorOptions> = {},
+): Promise<TerminalsElsewhere> {
   const cluster = new MemoryCluster({ clock: new FakeClock() });
   const [here, there] = [cluster.member(), cluster.member()];
-  const test = await createTestOrchestrator({ cluster: there });
+  const test = await createTestOrchestrator({ ...options, cluster: there });
   const { clock, storage } = test;
   const agent = await startApprovedAgent(test, { ...newFolders(), clock });
   const { context: held } = servicesOf(test.orchestrator).operations.parts;
