@@ -1,8 +1,9 @@
 /** Puts the input of a procedure together from path, query and body. */
 import { OrchestratorError } from "fleetwright";
+import type { Issue } from "fleetwright";
 import { checkMediaType, parseJsonBody } from "../http/json-body.ts";
 import type { RestRequest } from "./message.ts";
-import { invalid, parsePathParameter, parseQuery } from "./parameters.ts";
+import { parsePathParameter, parseQuery } from "./parameters.ts";
 import type { RestRoute } from "./routes.ts";
 
 /**
@@ -36,19 +37,24 @@ export interface InputParts {
 /**
  * Puts the input together; none of the parts may speak for another.
  *
- * @throws {OrchestratorError} `VALIDATION_FAILED` where one does, or holds what the procedure does not take.
+ * @throws {OrchestratorError} `VALIDATION_FAILED` where one does, or holds what the procedure does not take, with every other fault of the input.
  */
 export function toInput({ route, values, query, body }: InputParts): unknown {
-  const fromQuery = parseQuery(query, route.query);
+  const { input: fromQuery, faults } = parseQuery(query, route.query);
   const input = route.takesBody ? body : fromQuery;
-  let index = 0;
-  for (const { name, plan } of route.pathParameters) {
-    if (Object.hasOwn(input, name)) throw invalid(name, "The path says this already.");
+  for (const [index, { name, plan }] of route.pathParameters.entries()) {
+    if (Object.hasOwn(input, name)) faults.push({ path: [name], message: "The path says this already." });
     input[name] = parsePathParameter(values[index] ?? "", name, plan);
-    index += 1;
   }
-  if (!route.isWithoutInput) return input;
-  const [unknownField] = Object.keys(input);
-  if (unknownField !== undefined) throw invalid(unknownField, "There is no such field.");
-  return undefined;
+  if (route.isWithoutInput)
+    faults.push(...Object.keys(input).map((name) => ({ path: [name], message: "There is no such field." })));
+  if (faults.length > 0) throw withFaultsOfSchema(route, input, faults);
+  return route.isWithoutInput ? undefined : input;
+}
+
+/** The procedure never sees this input, so what its schema refuses is told here: else the caller would hear of it one call later. */
+function withFaultsOfSchema(route: RestRoute, input: unknown, faults: readonly Issue[]): OrchestratorError {
+  const told = new Set(faults.map(({ path }) => path[0]));
+  const others = route.faultsOf(input).filter(({ path }) => !told.has(path[0]));
+  return new OrchestratorError("VALIDATION_FAILED", { issues: [...faults, ...others] });
 }

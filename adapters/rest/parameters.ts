@@ -3,7 +3,8 @@
  * made to coerce here would coerce in tRPC, too, and take `"false"` for true.
  */
 import type { AnyProcedure } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
+import { isOrchestratorError, OrchestratorError, toIssues } from "fleetwright";
+import type { Issue, SchemaFault } from "fleetwright";
 
 /** How the texts of one field become a value. A text that does not fit stays a text, for the schema to refuse. */
 export interface ParameterPlan {
@@ -29,6 +30,7 @@ interface SchemaDefinition {
 }
 interface Schema {
   _zod: { def: SchemaDefinition };
+  safeParse(value: unknown): { error?: { issues: readonly SchemaFault[] } | undefined };
 }
 
 /** The schema that a procedure's input must fit; undefined where it takes none. */
@@ -50,6 +52,12 @@ export function inputFields(procedure: AnyProcedure): ReadonlyMap<string, unknow
   return new Map(Object.entries(definition.shape));
 }
 
+/** What a procedure's input schema refuses of an input; nothing where it takes none. */
+export function faultsOfInput(procedure: AnyProcedure): (input: unknown) => Issue[] {
+  const schema = inputSchema(procedure) as Schema | undefined;
+  return (input) => toIssues(schema?.safeParse(input).error?.issues ?? []);
+}
+
 /** Plans how texts become the field of this schema; throws where a text can't say it, e.g. an object. */
 export function planParameter(schema: unknown): ParameterPlan {
   const definition = unwrap(schema as Schema);
@@ -64,27 +72,38 @@ export function planParameter(schema: unknown): ParameterPlan {
   return { many: false, number: !text && kinds.has("number"), boolean: !text && kinds.has("boolean") };
 }
 
-/**
- * Reads a query string.
- *
- * @throws {OrchestratorError} `VALIDATION_FAILED` for an unknown parameter, one given twice, or broken percent-encoding.
- */
-export function parseQuery(query: string, plan: InputPlan): Record<string, unknown> {
-  const input: Record<string, unknown> = {};
-  if (query === "") return input;
+/** What a query says, and what is wrong with it: an unknown parameter, one given twice, broken percent-encoding. */
+export interface QueryRead {
+  input: Record<string, unknown>;
+  faults: Issue[];
+}
+
+/** Reads a query string with every fault of it. */
+export function parseQuery(query: string, plan: InputPlan): QueryRead {
+  const read: QueryRead = { input: {}, faults: [] };
+  if (query === "") return read;
   for (const pair of query.split("&")) {
     if (pair === "") continue;
-    const cut = pair.indexOf("=");
-    const name = decodeQuery(cut === -1 ? pair : pair.slice(0, cut), "");
-    const field = plan.get(name);
-    if (field === undefined) throw invalid(name, "There is no such parameter.");
-    const value = toValue(decodeQuery(cut === -1 ? "" : pair.slice(cut + 1), name), field);
-    const present = input[name];
-    if (!field.many && present !== undefined) throw invalid(name, "The parameter is given more than once.");
-    if (field.many) input[name] = Array.isArray(present) ? [...present, value] : [value];
-    else input[name] = value;
+    try {
+      takePair(pair, plan, read.input);
+    } catch (error) {
+      if (!isOrchestratorError(error, "VALIDATION_FAILED")) throw error;
+      read.faults.push(...error.issues);
+    }
   }
-  return input;
+  return read;
+}
+
+function takePair(pair: string, plan: InputPlan, input: Record<string, unknown>): void {
+  const cut = pair.indexOf("=");
+  const name = decodeQuery(cut === -1 ? pair : pair.slice(0, cut), "");
+  const field = plan.get(name);
+  if (field === undefined) throw invalid(name, "There is no such parameter.");
+  const value = toValue(decodeQuery(cut === -1 ? "" : pair.slice(cut + 1), name), field);
+  const present = input[name];
+  if (!field.many && present !== undefined) throw invalid(name, "The parameter is given more than once.");
+  if (field.many) input[name] = Array.isArray(present) ? [...present, value] : [value];
+  else input[name] = value;
 }
 
 /**

@@ -1,10 +1,11 @@
 /** The routes of a router: everything about a procedure that can be worked out once, at start. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
+import type { Issue } from "fleetwright";
 import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
 import { isProtected } from "../trpc/trpc.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
-import { inputFields, inputSchema, planParameter } from "./parameters.ts";
+import { faultsOfInput, inputFields, inputSchema, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
 import { prepareReads } from "./reads.ts";
 import type { Reads } from "./reads.ts";
@@ -31,6 +32,8 @@ export interface RestRoute {
   query: InputPlan;
   /** Whether the procedure has no input schema at all. */
   isWithoutInput: boolean;
+  /** What the input schema refuses of an input. */
+  faultsOf: (input: unknown) => Issue[];
   isConditional: boolean;
   /** The version of its output; null where that has none. */
   version: OutputVersion | null;
@@ -114,6 +117,7 @@ function toRoute(
     })),
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
     isWithoutInput: inputSchema(procedure) === undefined,
+    faultsOf: faultsOfInput(procedure),
     isConditional: rest.conditional === true,
     version: (rest.version ?? null) as RestRoute["version"],
     canWait: takesBody && fields.has("wait_seconds"),

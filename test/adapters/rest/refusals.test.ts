@@ -154,6 +154,27 @@ describe("refusals", () => {
     expect(server.toy.machines.has("bad")).toBe(false);
   });
 
+  test.each<[name: string, call: Call, pointers: string[]]>([
+    [
+      "a path parameter in the body",
+      { ...post("/machines/web-1", { name: "x", level: "high", nope: 1, never: 2 }), method: "PUT" },
+      ["/name", "/level", "/nope", "/never"],
+    ],
+    [
+      "an unknown query parameter",
+      get("/machines?nope=1&limit=501&never=2&online=1"),
+      ["/nope", "/never", "/limit", "/online"],
+    ],
+    ["a parameter given twice", get("/machines?limit=1&limit=2&nope=1"), ["/limit", "/nope"]],
+    ["a query on a POST", post("/machines?dry=true", { name: "bad" }), ["/dry", "/level"]],
+    ["broken percent-encoding", get("/machines?search=%zz&nope=1"), ["/search", "/nope"]],
+  ])("%s hides no other fault", async (_name, call, pointers) => {
+    const { status, json: problem } = await server.call(call);
+    expect(status).toBe(400);
+    const told = (problem as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer);
+    expect(told.toSorted()).toEqual(pointers.toSorted());
+  });
+
   test("a method that the path does not have is 405 with those that it has", async () => {
     for (const method of ["PATCH", "POST", "TRACE", "PROPFIND"]) {
       const answer = await server.call({ ...get("/machines/web-1"), method });

@@ -15,7 +15,7 @@ import { seal, unseal } from "../../../lib/agent/sealed-text.ts";
 import { toUtf8 } from "../../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../../lib/crypto/node-crypto.ts";
 import { parsePublicKey } from "../../../lib/crypto/parse-public-key.ts";
-import { isOrchestratorError } from "../../../lib/errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../../lib/errors.ts";
 import { parseDownloadUrl } from "../../../lib/host/download-url.ts";
 import { decodeCursor, encodeCursor } from "../../../lib/internal/cursor.ts";
 import { isWithin, networkOfAddress, parseNetwork, sourceOfAddress } from "../../../lib/internal/network.ts";
@@ -222,7 +222,11 @@ export const textParsers: Readonly<Record<string, TextParser>> = {
   },
   "a query": {
     examples: ["limit=10&tag=a%20b&tag=c&all=true", "limit=-1.5&tag=%F0%9F%98%80+x"],
-    read: (text) => parseQuery(text, parameters),
+    read: (text) => {
+      const { input, faults } = parseQuery(text, parameters);
+      if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
+      return input;
+    },
     longest: 8_192,
     refuses: ["VALIDATION_FAILED"],
   },
