@@ -1,5 +1,6 @@
 /** Entries of one kind as files that can be read again: as many as it takes. */
 import { stringify } from "yaml";
+import { folderKinds } from "fleetwright";
 import type { FolderFile, FolderKind } from "fleetwright";
 import { folderLimits } from "./read-folder.ts";
 
@@ -36,6 +37,12 @@ export function toEntryFiles(kind: FolderKind, entries: readonly Entry[]): Entry
     return { path, text: toText(kind, part.entries) };
   });
   return { files, tooLarge };
+}
+
+/** Whether a path is one that {@link toEntryFiles} gives a file. */
+export function isEntryFile(path: string): boolean {
+  const [, kind, count = "2"] = /^([a-z]+?)(?:-([1-9][0-9]{0,5}))?\.yaml$/.exec(path) ?? [];
+  return folderKinds.some((each) => each === kind && each !== "modules") && Number(count) > 1;
 }
 
 /** A map as YAML that says it without references. */

@@ -3,6 +3,7 @@ import { constants, type Dirent } from "node:fs";
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { FolderFault, FolderFile } from "fleetwright";
+import { codeOf } from "../client/system-error.ts";
 
 /** The folder itself can't be read or written. */
 export class FolderError extends Error {}
@@ -126,9 +127,4 @@ async function readBounded(path: string): Promise<Buffer | null> {
   } finally {
     await file.close();
   }
-}
-
-/** The system's name of an error, e.g. `ENOENT`. */
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "unknown";
 }

@@ -3,28 +3,49 @@ import { randomBytes } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { FolderFile } from "fleetwright";
-import { codeOf, FolderError } from "./read-folder.ts";
+import { codeOf } from "../client/system-error.ts";
+import { isEntryFile } from "./entry-files.ts";
+import { FolderError, readFolder } from "./read-folder.ts";
+
+/** What became of a folder that was written into: paths below it. */
+export interface WrittenFolder {
+  /** Files of an export before this one that nothing takes the place of: they are gone. */
+  removed: string[];
+  /** Other files that are read with the folder, as they were. */
+  kept: string[];
+}
 
 /**
  * Writes files into a folder, which is made where it is not there, of mode 0700; files are 0600.
  *
- * @param overwrite - Whether a folder that is not empty is written into: files of the same names are replaced, all others stay.
+ * @param overwrite - Whether a folder that is not empty is written into: files of the same names are replaced, those of entries that an
+ * export names and this one does not have any more are removed, all others stay.
  * @throws {FolderError}
  */
 export async function writeFolder(
   folder: string,
   files: readonly FolderFile[],
   { overwrite }: { overwrite: boolean },
-): Promise<void> {
+): Promise<WrittenFolder> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     if (!overwrite && (await readdir(folder)).length > 0)
       throw new FolderError(`${folder} is not empty. --overwrite writes into it all the same.`);
     for (const { path, text } of files) await writeWhole(folder, path, text);
+    return await clear(folder, new Set(files.map(({ path }) => path)));
   } catch (error) {
     if (error instanceof FolderError) throw error;
     throw new FolderError(`${folder} can't be written (${codeOf(error)}).`);
   }
+}
+
+/** Removes what an export before has left: what is declared there a second time would make the folder one that nobody can apply. */
+async function clear(folder: string, written: ReadonlySet<string>): Promise<WrittenFolder> {
+  const { files } = await readFolder(folder);
+  const others = files.map(({ path }) => path).filter((path) => !written.has(path));
+  const removed = others.filter(isEntryFile);
+  for (const path of removed) await rm(join(folder, path));
+  return { removed, kept: others.filter((path) => !isEntryFile(path)) };
 }
 
 async function writeWhole(folder: string, path: string, text: string): Promise<void> {

@@ -90,12 +90,18 @@ export async function exportSync(
     whole: whole === true,
     sensitive: sensitive === true,
   });
-  await usable(writeFolder(folder, files, { overwrite: overwrite === true }));
+  const { removed, kept } = await usable(writeFolder(folder, files, { overwrite: overwrite === true }));
+  for (const path of removed)
+    call.context.stderr(`Removed: ${toLine(`${folder}/${path}`)}: this export has no such file.\n`);
+  for (const path of kept)
+    call.context.stderr(`Left as it was: ${toLine(`${folder}/${path}`)}, which is not of this export.\n`);
   for (const { kind, name, why } of leftOut)
     call.context.stderr(`Left out: ${toLine(`${kind}.${name}`)}, since ${why}.\n`);
   const written = files.map(({ path }) => ({ name: `${folder}/${path}` }));
-  call.showAbout(written, { label, files: files.map(({ path }) => path), left_out: leftOut }, () =>
-    toLines(written.map(({ name }) => toLine(name))),
+  call.showAbout(
+    written,
+    { label, files: files.map(({ path }) => path), left_out: leftOut, removed, kept },
+    () => toLines(written.map(({ name }) => toLine(name))),
   );
 }
 

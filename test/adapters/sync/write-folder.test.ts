@@ -1,5 +1,5 @@
 /** Files of a fleet folder: what a server calls a module never becomes a file elsewhere. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { writeFolder } from "../../../adapters/sync/write-folder.ts";
@@ -29,4 +29,31 @@ it.each(["fleet.yaml", "modules/web-2.1_x.yaml"])("%j is", async (path) => {
   const folder = join(temporaryFolder(), "fleet");
   await writeFolder(folder, [{ path, text: "x" }], { overwrite: false });
   expect(readFileSync(join(folder, path), "utf8")).toBe("x");
+});
+
+it("leaves no file of entries of an export before, and everything else as it was", async () => {
+  const folder = join(temporaryFolder(), "fleet");
+  const before = [
+    "fleet.yaml",
+    "assignments.yaml",
+    "assignments-2.yaml",
+    "assignments-13.yaml",
+    "channels.yaml",
+  ];
+  const others = [
+    "modules/old.yaml",
+    "assignments-1.yaml",
+    "modules-2.yaml",
+    "notes-2.yaml",
+    "windows-2.yml",
+  ];
+  const files = [...before, ...others].map((path) => ({ path, text: "x" }));
+  await writeFolder(folder, files.slice(0, before.length + 1), { overwrite: false });
+  for (const path of others.slice(1)) writeFileSync(join(folder, path), "x");
+  const now = ["fleet.yaml", "assignments.yaml"].map((path) => ({ path, text: "y" }));
+  const { removed, kept } = await writeFolder(folder, now, { overwrite: true });
+  expect(removed).toEqual(["assignments-13.yaml", "assignments-2.yaml", "channels.yaml"]);
+  expect(kept.toSorted()).toEqual(others.toSorted());
+  for (const path of removed) expect(existsSync(join(folder, path))).toBe(false);
+  for (const path of kept) expect(readFileSync(join(folder, path), "utf8")).toBe("x");
 });
