@@ -1,5 +1,4 @@
 /** A command on many machines, from the words on the command line to what the machines said. */
-import { setTimeout as pause } from "node:timers/promises";
 import type { RunDetail, RunGroup } from "fleetwright";
 import type { Input } from "../client/inputs.ts";
 import { askerOf, confirm, firstLines } from "./ask.ts";
@@ -8,7 +7,7 @@ import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { UsageError } from "./failure.ts";
-import { findAgent } from "./find-agent.ts";
+import { findAgents } from "./find-agents.ts";
 import { findRollout } from "./find-id.ts";
 import { asOnTerminal } from "./live-progress.ts";
 import { readText } from "./read-text.ts";
@@ -16,7 +15,7 @@ import { toStrategy } from "./rollout-options.ts";
 import type { StrategyOptions } from "./rollout-options.ts";
 import { countOf } from "./show-results.ts";
 import { toLine, toLines, toSafeText } from "./text.ts";
-import { firstWaitSeconds } from "./wait.ts";
+import { awaitEnd, isUnfinished } from "./wait.ts";
 
 /** Options of `fleetwright run`. */
 export interface CommandRunOptions extends StrategyOptions {
@@ -33,8 +32,6 @@ export interface CommandRunOptions extends StrategyOptions {
   wait: boolean;
 }
 
-/** Between two questions about a run that takes longer. */
-const pollMs = 1_000;
 /** Agents that a call may name. */
 const mostNamed = 10_000;
 /** Names of agents that a group shows. */
@@ -75,7 +72,8 @@ async function toWhere(
 ): Promise<Pick<StartInput, "selector" | "node_ids">> {
   if ((on === undefined) === (agent === undefined)) throw new UsageError("Give --on or --agent.");
   if (on !== undefined) return agree(call, on, yes);
-  const found = await Promise.all((agent ?? []).map((name) => findAgent(call.client, name)));
+  const { found, failed } = await findAgents(call, { names: agent ?? [] }, () => true);
+  if (failed[0]) throw failed[0].error;
   return { node_ids: found.map(({ node_id }) => node_id) };
 }
 
@@ -126,9 +124,8 @@ async function follow({ client, context }: CommandCall, begun: RunDetail): Promi
   stopped.catch(() => {});
   try {
     if (!isUnfinished(begun)) return begun;
-    // How far it is costs the server little; what every agent said is asked for once.
-    for (let polls = 0; isUnfinished(await client.rollouts.get(rollout_id)); polls += 1)
-      await pause(polls < firstWaitSeconds ? pollMs / 5 : pollMs);
+    // Without its agents: what every one of them said is asked for once.
+    await awaitEnd(client, rollout_id);
     return await client.runs.get(rollout_id);
   } finally {
     done.abort();
@@ -140,10 +137,6 @@ function tell(call: CommandCall, run: RunDetail): ExitCode {
   call.show(run, () => describeRun(run));
   if (isUnfinished(run)) return exitCode.unfinished;
   return run.status === "succeeded" ? exitCode.ok : exitCode.failure;
-}
-
-function isUnfinished({ status }: Pick<RunDetail, "status">): boolean {
-  return status === "running" || status === "paused" || status === "stopping";
 }
 
 function describeRun(run: RunDetail): string {

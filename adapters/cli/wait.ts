@@ -1,6 +1,6 @@
 /** Waiting for what a machine does. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { DriftDetail, Operation, OperationDetail, RolloutDetail } from "fleetwright";
+import type { DriftDetail, Operation, OperationDetail, Rollout, RolloutDetail } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
@@ -25,22 +25,24 @@ export async function awaitOperation(
   }
 }
 
-/** The same for a rollout: the server says when it has ended. It is without its agents then. */
+/** The same for a rollout. It is without its agents then. */
 export async function awaitRollout(
   client: Client,
   begun: RolloutDetail,
   waits: boolean,
 ): Promise<RolloutDetail> {
-  let rollout = begun;
-  while (waits && isUnfinished(rollout)) {
-    rollout = await client.rollouts.get(rollout.rollout_id, {
-      show_agents: 0,
-      wait_seconds: firstWaitSeconds,
-    });
+  return waits && isUnfinished(begun) ? awaitEnd(client, begun.rollout_id) : begun;
+}
+
+/** Waits until a rollout, or a run, has ended: the server says when. It is without its agents. */
+export async function awaitEnd(client: Client, rolloutId: string): Promise<RolloutDetail> {
+  for (;;) {
+    const how = { show_agents: 0, wait_seconds: firstWaitSeconds };
+    const rollout = await client.rollouts.get(rolloutId, how);
+    if (!isUnfinished(rollout)) return rollout;
     // A server that ends answers at once.
-    if (isUnfinished(rollout)) await pause(pollMs);
+    await pause(pollMs);
   }
-  return rollout;
 }
 
 /** The same for a drift check. */
@@ -67,7 +69,7 @@ export function isTold({ status, error }: Operation): boolean {
 }
 
 /** Whether a rollout has not ended. */
-export function isUnfinished({ status }: RolloutDetail): boolean {
+export function isUnfinished({ status }: Pick<Rollout, "status">): boolean {
   return status === "running" || status === "paused" || status === "stopping";
 }
 
