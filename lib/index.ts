@@ -69,7 +69,7 @@ export { moduleJsonSchema } from "./module-format/module-json-schema.ts";
 // Fleet folders: a fleet as files, compared with what a server has
 export { readFleetFolder } from "./fleet-folder/folder-reader.ts";
 export { planFleetFolder } from "./fleet-folder/folder-plan.ts";
-export { toPresentThing } from "./fleet-folder/present-thing.ts";
+export { hasHiddenValues, toPresentThing } from "./fleet-folder/present-thing.ts";
 export { folderInputs } from "./fleet-folder/folder-inputs.ts";
 export type { ReadFolderInput } from "./fleet-folder/folder-inputs.ts";
 export { mayHoldPlainSecret } from "./fleet-folder/module-content.ts";

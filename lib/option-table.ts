@@ -17,6 +17,7 @@ export {
   optionsOf,
   withDefaults,
 } from "./internal/check-options.ts";
+export { nearNames } from "./internal/near-name.ts";
 export type { OptionRow, OptionsCheck, OptionTable } from "./internal/check-options.ts";
 export {
   aFunction,

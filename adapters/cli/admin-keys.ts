@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AdminKey } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
+import { codeOf } from "../client/system-error.ts";
 
 /** File in the data folder with a public key a line, and a name behind it; each is made Admin at the start. `fleetwright init` writes it. */
 export const adminKeysFile = "admin-keys";
@@ -24,10 +25,9 @@ export function readAdminKeys(dataDir: string): AdminKey[] {
         return { public_key, ...(username !== undefined && { username }) };
       });
   } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return [];
+    if (codeOf(cause) === "ENOENT") return [];
     throw new OrchestratorError("CONFIGURATION_INVALID", {
-      message: `${path} can't be read (${code}).`,
+      message: `${path} can't be read (${codeOf(cause)}).`,
       cause,
     });
   }

@@ -14,6 +14,7 @@ import type { Profile } from "./profile.ts";
 import { findSigner } from "./sign-in-key.ts";
 import { toLine, toLines, toTable } from "./text.ts";
 import type { Column } from "./text.ts";
+import type { ShellExitCode } from "./work/shell-exit-code.ts";
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -33,7 +34,10 @@ export interface Printing {
 }
 
 /** What a command does; resolves with its exit code, 0 where it says nothing. */
-export type Work<Args extends unknown[]> = (call: CommandCall, ...args: Args) => Promise<ExitCode | void>;
+export type Work<Args extends unknown[]> = (
+  call: CommandCall,
+  ...args: Args
+) => Promise<ExitCode | ShellExitCode | void>;
 
 /** Turns the work of a command into an action for commander. */
 export type Run = <Args extends unknown[]>(work: Work<Args>) => (...args: Args) => Promise<void>;

@@ -1,8 +1,8 @@
 /** Whole ids for the short ones that people type. */
+import { nearNames } from "fleetwright/options";
 import { ApiError } from "../client/api-error.ts";
 import type { Client } from "../client/client.ts";
 import { UsageError } from "./failure.ts";
-import { closest } from "./suggest.ts";
 
 /** What an id may be of, and how people know it. */
 export interface Candidate {
@@ -12,6 +12,9 @@ export interface Candidate {
 
 /** Candidates that are told where an id is not the only one that begins so. */
 const mostTold = 5;
+
+/** Names that are told of those that may have been meant. */
+const mostMeant = 3;
 
 /**
  * Finds the one id that begins with what was typed. A whole one is not looked up, nor what can be none: the server says so.
@@ -141,6 +144,6 @@ export async function withSuggestion<Result>(
 
 /** " Did you mean ...?", or nothing. */
 export function didYouMean(typed: string, names: readonly string[]): string {
-  const found = closest(typed, names);
+  const found = nearNames(typed, names).slice(0, mostMeant);
   return found.length === 0 ? "" : ` Did you mean ${found.map((name) => JSON.stringify(name)).join(" or ")}?`;
 }

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
+import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { replacePrivateFile } from "./private-file.ts";
 
@@ -51,7 +52,7 @@ export function readProfile(context: CommandContext): Profile | null {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (codeOf(error) === "ENOENT") return null;
     throw damaged(path, error);
   }
   try {
@@ -115,7 +116,7 @@ function readUsed(context: CommandContext): string | undefined {
   try {
     return readFileSync(usedPath(context), "utf8").trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw damaged(usedPath(context), error);
   }
 }

@@ -44,14 +44,15 @@ import { refuseNode } from "./node-version.ts";
 import { hasNames, isForPrograms, outputFormats, printerOf } from "./output.ts";
 import { paintFor } from "./paint.ts";
 import { readProfile } from "./profile.ts";
+import type { ShellExitCode } from "./work/shell-exit-code.ts";
 
 /**
  * Runs the command line.
  *
  * @param args - What stands after the name of the program.
- * @returns The exit code; never rejects.
+ * @returns The exit code: one of {@link exitCode}, or that of a shell which the command showed. Never rejects.
  */
-export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<ExitCode> {
+export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<number> {
   const refusal = refuseNode(process.versions.node);
   if (refusal !== null) {
     context.stderr(refusal);
@@ -59,7 +60,7 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   }
   const paint = paintFor(context);
   const isQuiet = wantsProblems(args);
-  let code: ExitCode = exitCode.ok;
+  let code: ExitCode | ShellExitCode = exitCode.ok;
   const run: Run =
     (work) =>
     async (...given) => {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 
@@ -8,6 +9,6 @@ export async function readText(context: Pick<CommandContext, "readInput">, file:
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+    throw new UsageError(`${file} can't be read (${codeOf(error)}).`);
   }
 }

@@ -5,6 +5,7 @@ import type { OrchestratorOptions } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
 import { didYouMean } from "fleetwright/options";
 import type { orchestratorOptionTable, SettingRow } from "fleetwright/options";
+import { codeOf } from "../client/system-error.ts";
 import { serverFaultsTogether } from "../h3/option-table.ts";
 import type { CommandContext } from "./context.ts";
 import type { LogLevel } from "./log-level.ts";
@@ -116,8 +117,7 @@ function findText(
     try {
       return { text: readFileSync(path, "utf8").trim(), place, file: resolve(path) };
     } catch (cause) {
-      const { code = "unknown" } = cause as NodeJS.ErrnoException;
-      faults.push(`${place}: its file ${path} can't be read (${code})`);
+      faults.push(`${place}: its file ${path} can't be read (${codeOf(cause)})`);
       return null;
     }
   };

@@ -6,6 +6,7 @@ import { readSigner } from "../client/node-signer.ts";
 import type { OperatorSigner } from "../client/signer.ts";
 import { agentSigner, listAgentKeys } from "../client/ssh-agent.ts";
 import { readPublicLine } from "../client/ssh-key.ts";
+import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 
@@ -75,7 +76,7 @@ function toAgentKey(path: string): string {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new UsageError(`${path} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+    throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
   }
   const publicKey = readPublicLine(text);
   if (publicKey === null) throw new UsageError(`${path} holds no public Ed25519 key of OpenSSH.`);

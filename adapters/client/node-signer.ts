@@ -10,6 +10,7 @@ import { isSignature } from "./node-signature.ts";
 import type { OperatorSigner } from "./signer.ts";
 import { parseSshKey, UnreadableKey } from "./ssh-key.ts";
 import type { SshKey } from "./ssh-key.ts";
+import { codeOf } from "./system-error.ts";
 
 /** How a key file is read. */
 export interface ReadSignerOptions {
@@ -31,8 +32,7 @@ export function readSigner(path: string, options: ReadSignerOptions = {}): Opera
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    throw refused(`The key file ${path} can't be read (${code}).`, cause);
+    throw refused(`The key file ${path} can't be read (${codeOf(cause)}).`, cause);
   }
   let ssh: SshKey | null;
   try {
@@ -81,7 +81,7 @@ export function createKeyFile(path: string): OperatorSigner {
   try {
     file = openSync(path, "wx", 0o600);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    if (codeOf(cause) !== "EEXIST") throw cause;
     throw new OrchestratorError("ALREADY_EXISTS", { message: `There is a key in ${path} already.`, cause });
   }
   try {

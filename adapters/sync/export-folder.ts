@@ -1,11 +1,11 @@
 /** A running server as the files of a fleet folder, without what is secret. */
-import { folderKinds, mayHoldPlainSecret } from "fleetwright";
+import { folderKinds, hasHiddenValues, mayHoldPlainSecret } from "fleetwright";
 import type { FolderFile, FolderKind, PresentThing } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { toEntryFiles, toYaml, type Entry } from "./entry-files.ts";
 import { namesFor, type NamedThing } from "./folder-names.ts";
 import { movable, type Moved } from "./for-another-server.ts";
-import { hasHiddenParams, readServer } from "./server-things.ts";
+import { readServer } from "./server-things.ts";
 
 /** How it is exported. */
 export interface ExportOptions {
@@ -62,7 +62,8 @@ function whyLeftOut(thing: PresentThing, { label, whole }: ExportOptions): strin
   if (!whole && thing.managedBy !== null && thing.managedBy.label !== label)
     return `the folder ${thing.managedBy.label} manages it`;
   if (!isWritable(thing.values)) return "a number or a key in it can't be kept in a file";
-  return hasHiddenParams(thing) ? "a value of its params is secret" : null;
+  const isSecret = thing.kind === "assignments" && hasHiddenValues(thing);
+  return isSecret ? "a value of its params is secret" : null;
 }
 
 /** Whether a file says it again exactly as it is: large numbers and one key are refused where files are read. */

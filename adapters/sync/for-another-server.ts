@@ -1,8 +1,6 @@
 /** Things of one server as another takes them that has none of them yet. */
+import { hasHiddenValues } from "fleetwright";
 import type { PresentThing } from "fleetwright";
-
-/** What lists have in place of a secret value of a channel. */
-const mask = "********";
 
 /** A thing as another server takes it, or why it can't. */
 export type Moved = { thing: PresentThing } | { why: string };
@@ -17,7 +15,7 @@ export function movable(present: readonly PresentThing[]): (thing: PresentThing)
     present.filter(({ kind }) => kind === "modules").map(({ name, version }) => [name, version]),
   );
   return (thing) => {
-    if (thing.kind === "channels" && hasMask(thing.values))
+    if (thing.kind === "channels" && hasHiddenValues(thing))
       return { why: "a secret value of it is told to nobody: have the channel name a secret before" };
     if (thing.kind !== "assignments") return { thing };
     const modules = ((thing.values["modules"] ?? []) as string[]).map((pinned) => {
@@ -29,8 +27,4 @@ export function movable(present: readonly PresentThing[]): (thing: PresentThing)
       return { why: "it pins an older revision of a module, which the other server never has" };
     return { thing: { ...thing, values: { ...thing.values, modules: modules as string[] } } };
   };
-}
-
-function hasMask({ config }: PresentThing["values"]): boolean {
-  return Object.values(config as object).includes(mask);
 }

@@ -1,11 +1,8 @@
 /** What a server has of all that a fleet folder may say. */
-import { folderKinds, toPresentThing } from "fleetwright";
-import type { Assignment, FolderKind, Page, PresentThing } from "fleetwright";
+import { folderKinds, hasHiddenValues, toPresentThing } from "fleetwright";
+import type { Page, PresentThing } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { callsOf, type KindCalls } from "./kind-calls.ts";
-
-/** What stands in lists for a value that nobody is to read there. */
-const hidden = "(sensitive)";
 
 /**
  * Reads every list.
@@ -19,27 +16,21 @@ export async function readServer(
   const things: PresentThing[] = [];
   for (const kind of folderKinds)
     for (const listed of await readAll(callsOf(client, kind).list))
-      things.push(toPresentThing(kind, await whole(client, { kind, listed, wanted })));
+      things.push(await whole(client, toPresentThing(kind, listed), wanted));
   return things;
 }
 
-/** Whether a value of a param is not told. */
-export function hasHiddenParams(thing: PresentThing): boolean {
-  return thing.kind === "assignments" && Object.values(paramsOf(thing.values)).includes(hidden);
-}
-
+/** The same with the values that its list hides, where they are wanted. */
 async function whole(
   client: Client,
-  { kind, listed, wanted }: { kind: FolderKind; listed: object; wanted: ReadonlySet<string> | null },
-): Promise<object> {
-  if (kind !== "assignments") return listed;
-  const { name } = listed as Assignment;
-  const isHidden = Object.values(paramsOf(listed)).includes(hidden);
-  return isHidden && (wanted === null || wanted.has(name)) ? client.assignments.get(name) : listed;
-}
-
-function paramsOf(values: object): Record<string, unknown> {
-  return (values as { params?: Record<string, unknown> }).params ?? {};
+  listed: PresentThing,
+  wanted: ReadonlySet<string> | null,
+): Promise<PresentThing> {
+  const { kind, name } = listed;
+  if (kind !== "assignments" || !hasHiddenValues(listed)) return listed;
+  return wanted === null || wanted.has(name)
+    ? toPresentThing(kind, await client.assignments.get(name))
+    : listed;
 }
 
 async function readAll(list: KindCalls["list"]): Promise<object[]> {

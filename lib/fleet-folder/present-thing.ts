@@ -1,7 +1,15 @@
 import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { JsonObject } from "../json.ts";
+import { mask } from "../notifications/channels/config-rules.ts";
+import { hidden } from "../state/run/state-result.ts";
 import type { FolderKind, PresentThing } from "./fleet-folder.ts";
 import { kindsOfThings, withDefaults } from "./kinds.ts";
+
+/** Whether a value in it is secret, so that a mask stands for it: of a channel a field of its config, of an assignment a param. */
+export function hasHiddenValues({ kind, values }: Pick<PresentThing, "kind" | "values">): boolean {
+  if (kind === "channels") return Object.values(values["config"] ?? {}).includes(mask);
+  return kind === "assignments" && Object.values(values["params"] ?? {}).includes(hidden);
+}
 
 /** What the lists of a server have in common. */
 interface Listed {

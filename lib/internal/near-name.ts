@@ -1,22 +1,30 @@
 /** Which known name somebody may have meant by one that is not known. */
 
-/**
- * The nearest of the known names, by the letters that would have to be added, left out, exchanged or swapped with the next; null where
- * none is near. Case, `-` and `_` do not count.
- */
+/** The nearest of the known names, as {@link nearNames} finds it; null where none is near. */
 export function nearName(name: string, known: Iterable<string>): string | null {
+  return nearNames(name, known)[0] ?? null;
+}
+
+/**
+ * The nearest of the known names, several where they are equally near: by the letters that would have to be added, left out, exchanged or
+ * swapped with the next. Case, `-` and `_` do not count.
+ *
+ * @param name - What was typed; where none is near, nothing is found.
+ */
+export function nearNames(name: string, known: Iterable<string>): string[] {
   const wanted = plain(name);
+  if (wanted.length > longestName) return [];
   // One letter of a short name is much of it.
-  let nearest = Math.min(3, Math.ceil(wanted.length / 4)) + 1;
-  if (wanted.length > longestName) return null;
-  let found: string | null = null;
+  let nearest = Math.min(3, Math.ceil(wanted.length / 4));
+  let found = new Set<string>();
   for (const candidate of known) {
     const distance = distanceOf(wanted, plain(candidate));
-    if (distance >= nearest) continue;
+    if (distance > nearest) continue;
+    if (distance < nearest) found = new Set();
     nearest = distance;
-    found = candidate;
+    found.add(candidate);
   }
-  return found;
+  return [...found];
 }
 
 /** Past this nobody mistyped a name, and comparing would take long. */

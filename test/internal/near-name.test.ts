@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nearName } from "../../lib/internal/near-name.ts";
+import { nearName, nearNames } from "../../lib/internal/near-name.ts";
 
 const known = ["sessionIdleSeconds", "sessionMaxSeconds", "clock", "cron", "pendingAgents"];
 
@@ -18,4 +18,15 @@ it.each([
   ["a text too long to be a name", "sessionIdleSeconds".repeat(100), null],
 ])("for %s: %s", (_, name, expected) => {
   expect(nearName(name, known)).toBe(expected);
+});
+
+it.each([
+  ["web1", ["web-1", "web-2", "db"], ["web-1"]],
+  ["wbe", ["web", "wbe2"], ["web", "wbe2"]],
+  ["wbe", ["web", "web"], ["web"]],
+  ["production", ["prodcution", "produktion"], ["prodcution", "produktion"]],
+  ["x", ["elephant"], []],
+  ["", ["web"], []],
+])("of %j among %j all that are equally near are found: %j", (name, names, expected) => {
+  expect(nearNames(name, names)).toEqual(expected);
 });

@@ -2,11 +2,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Argument } from "commander";
 import type { Command } from "commander";
+import { codeOf } from "../../client/system-error.ts";
 import type { Run } from "../call.ts";
 import { shownCommands } from "../completion/place.ts";
 import { UsageError } from "../failure.ts";
 import { manPage } from "../man-page.ts";
-import { codeOf } from "../work/new-file.ts";
 
 /** `fleetwright man`. Added last: there is a page for each command before it, and its own. */
 export function addManCommand(program: Command, run: Run): void {

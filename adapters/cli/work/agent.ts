@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type AgentOptions as ProgramOptions, type AgentProgram, createAgent } from "fleetwright/agent";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "fleetwright/errors";
+import { codeOf } from "../../client/system-error.ts";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -13,7 +14,6 @@ import type { AgentOptions } from "./agent-options.ts";
 import { toPlace } from "./agent-place.ts";
 import { findToken } from "./agent-token.ts";
 import { createLogger } from "./logger.ts";
-import { codeOf } from "./new-file.ts";
 
 /** What the agent uses of a run of a command. */
 interface AgentCall extends Pick<CommandCall, "context" | "options"> {

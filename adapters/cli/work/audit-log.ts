@@ -4,12 +4,13 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AuditExport, checkAuditExport, OrchestratorError } from "fleetwright";
 import type { AuditEvent, AuditExportCheck, AuditRetention, Page, PruneResult } from "fleetwright";
+import { codeOf } from "../../client/system-error.ts";
 import { makeSure, type SureOptions } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { toLine, toLines } from "../text.ts";
-import { codeOf, makeFile } from "./new-file.ts";
+import { makeFile } from "./new-file.ts";
 
 const dayMs = 86_400_000;
 

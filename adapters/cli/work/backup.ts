@@ -3,11 +3,12 @@ import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { OrchestratorError, restoreBackup, verifyBackup } from "fleetwright";
 import type { BackupSummary } from "fleetwright";
+import { codeOf } from "../../client/system-error.ts";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { toFacts } from "../text.ts";
 import { confirmOrigin, originOf, originOfServer, type OriginOptions } from "./backup-origin.ts";
-import { codeOf, makeFile } from "./new-file.ts";
+import { makeFile } from "./new-file.ts";
 
 /** Checks a backup. Whose it is, is told where nothing says whose it must be. */
 export async function verify(call: CommandCall, file: string, options: OriginOptions): Promise<void> {

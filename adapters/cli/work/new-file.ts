@@ -2,6 +2,7 @@
 import { link, open, rm } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { codeOf } from "../../client/system-error.ts";
 import { UsageError } from "../failure.ts";
 
 /**
@@ -30,11 +31,6 @@ export async function makeFile<Result>(
     await target.close();
     await rm(aside, { force: true });
   }
-}
-
-/** The system's name of an error, e.g. `ENOENT`. */
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "unknown";
 }
 
 function unwritable(path: string, error: unknown): UsageError {

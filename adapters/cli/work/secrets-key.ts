@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SecretsKeySource } from "fleetwright";
 import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
+import { codeOf } from "../../client/system-error.ts";
 import { replacePrivateFile } from "../private-file.ts";
 
 /** File in the data folder with a key a line, 64 hex digits, the newest first. Made at the first start, mode 0600. */
@@ -47,10 +48,9 @@ class KeyFile implements SecretsKeySource {
     try {
       return parseKeys(readFileSync(this.#path, "utf8"), this.#path);
     } catch (cause) {
-      const { code } = cause as NodeJS.ErrnoException;
-      if (code === "ENOENT") return [];
+      if (codeOf(cause) === "ENOENT") return [];
       if (isOrchestratorError(cause)) throw cause;
-      throw wrong(`${this.#path} can't be read (${code ?? "unknown"}).`, cause);
+      throw wrong(`${this.#path} can't be read (${codeOf(cause)}).`, cause);
     }
   }
 

@@ -13,11 +13,13 @@ import type { TerminalTicket } from "fleetwright";
 import { attachTerminal } from "../../client/terminal.ts";
 import type { AttachedTerminal, TerminalMessage, TerminalSocket } from "../../client/terminal.ts";
 import type { CommandCall } from "../call.ts";
+import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { toLine, toSafeText } from "../text.ts";
 import { Picture } from "./picture.ts";
 import { toShellExitCode } from "./shell-exit-code.ts";
+import type { ShellExitCode } from "./shell-exit-code.ts";
 
 /** Options of `fleetwright terminal open`. */
 export interface OpenOptions {
@@ -52,7 +54,7 @@ export async function openTerminal(
   call: CommandCall,
   nodeId: string,
   options: OpenOptions,
-): Promise<ExitCode> {
+): Promise<ShellExitCode | ExitCode> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new UsageError(
@@ -99,7 +101,7 @@ class Seat {
   readonly #sessionId: string;
   #terminal: AttachedTerminal | null = null;
   #hasLeft = false;
-  #exitCode: number | null = null;
+  #exitCode: ShellExitCode | ExitCode | null = null;
   #end: Extract<TerminalMessage, { type: "closed" | "refused" }> | null = null;
   #lastKey = 0;
 
@@ -126,7 +128,7 @@ class Seat {
     this.#terminal?.leave();
   }
 
-  async stay(first: TerminalTicket): Promise<ExitCode> {
+  async stay(first: TerminalTicket): Promise<ShellExitCode | ExitCode> {
     let ticket: TerminalTicket | null = first;
     let offset = 0;
     while (ticket !== null) {
@@ -135,12 +137,12 @@ class Seat {
     }
     if (this.#hasLeft) {
       await this.#call.client.terminals.close(this.#sessionId).catch(() => {});
-      return 0;
+      return exitCode.ok;
     }
     if (this.#end?.type === "refused") this.#say(`${this.#end.message} (${this.#end.code})`);
     else if (this.#end?.reason !== "exit")
       this.#say(`The terminal ended: ${this.#end?.reason ?? "the server can't be reached"}.`);
-    return (this.#exitCode ?? 1) as ExitCode;
+    return this.#exitCode ?? exitCode.failure;
   }
 
   /** Resolves with the place after the last byte when the connection is over. */

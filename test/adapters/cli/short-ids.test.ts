@@ -1,6 +1,5 @@
 import { existsSync, statSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { closest } from "../../../adapters/cli/suggest.ts";
 import { runIn, startSignedIn, startSocketAgent } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -65,16 +64,6 @@ describe("did you mean", () => {
       expect(stderr).toContain(told);
     }
     expect((await line.run("modules", "show", "something")).stderr).not.toContain("Did you mean");
-  });
-
-  it.each([
-    ["web1", ["web-1", "web-2", "db"], ["web-1"]],
-    ["wbe", ["web", "wbe2"], ["web", "wbe2"]],
-    ["production", ["prodcution", "produktion"], ["prodcution", "produktion"]],
-    ["x", ["elephant"], []],
-    ["", ["web"], []],
-  ])("of %j among %j finds %j", (typed, names, found) => {
-    expect(closest(typed, names)).toEqual(found);
   });
 });
 

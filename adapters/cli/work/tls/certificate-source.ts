@@ -1,6 +1,7 @@
 /** Where the certificate of a server comes from, each time that it is looked for. */
 import { readFileSync } from "node:fs";
 import { OrchestratorError } from "fleetwright/errors";
+import { codeOf } from "../../../client/system-error.ts";
 import type { Certificate } from "../../../h3/serve.ts";
 
 /** A source of certificates. */
@@ -42,9 +43,8 @@ function textOf({ text, file }: GivenPart): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
     throw new OrchestratorError("CONFIGURATION_INVALID", {
-      message: `${file} can't be read (${code}).`,
+      message: `${file} can't be read (${codeOf(cause)}).`,
       cause,
     });
   }
