@@ -90,7 +90,7 @@ export function findTerminal({ terminals }: Client, typed: string): Promise<stri
 }
 
 /** Reads one page after the other of what there are few of, or as far as an id can be. */
-type ListPage<Item> = (query: {
+export type ListPage<Item> = (query: {
   limit: number;
   cursor?: string;
 }) => Promise<{ items: readonly Item[]; next_cursor: string | null }>;

@@ -97,6 +97,17 @@ const inCommands: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = 
   },
 };
 
+/** Agents that a command is for, where these are not all; others are typed. */
+export const statusOfAgents: Readonly<Record<string, Input<"listAgentsInput">["status"]>> = {
+  "agents approve": "pending",
+  apply: "approved",
+  drift: "approved",
+  plan: "approved",
+  run: "approved",
+  "tags set": "approved",
+  "terminal open": "approved",
+};
+
 /**
  * What a word means where a command takes it; undefined where nobody has said so.
  *

@@ -1,32 +1,35 @@
-/** Names for completion: from the server, by one call that takes a second at most, or from the folder of the user. */
+/** Names for completion: from the server, page by page for a second at most, or from the folder of the user. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../client/client.ts";
 import type { Client } from "../../client/client.ts";
 import type { CommandContext } from "../context.ts";
+import { each } from "../find-id.ts";
+import type { ListPage } from "../find-id.ts";
 import { homeFolder, readProfile, serverUrl, usualProfile } from "../profile.ts";
+import { statusOfAgents } from "../vocabulary.ts";
 import type { NameSource } from "../vocabulary.ts";
 import type { Place, Word } from "./place.ts";
 
 /** A command that completes starts, asks and ends within about a second. */
 const longestWaitMs = 800;
 
-/** Names of one page, which is all that is asked for. */
-const limit = 500;
+/** Of a fleet with more of a kind than this nobody reads the names that a shell would list. */
+const mostNames = 20_000;
 
 /**
- * Names that begin as typed. None where nobody is signed in, and where the server is away, slow or refuses: nobody who types a line wants to
+ * Names that begin as typed, as many as are found in time. None where nobody is signed in, and where the server is away, slow or refuses: nobody who types a line wants to
  * read why.
  */
 export async function findNames(
   context: CommandContext,
-  { source, typed, given }: Pick<Place, "source" | "typed" | "given">,
+  { source, typed, given, command }: Pick<Place, "source" | "typed" | "given" | "command">,
 ): Promise<Word[]> {
   if (source === null || source === "files" || source === "folders") return [];
   try {
     if (source === "profiles") return profiles(context);
     const client = connect(context, given);
-    return client === null ? [] : await ask[source](client, typed);
+    return client === null ? [] : await ask[source](client, { typed, command, given });
   } catch {
     return [];
   }
@@ -47,48 +50,61 @@ function connect(context: CommandContext, given: Place["given"]): Client | null 
   });
 }
 
-type Ask = (client: Client, typed: string) => Promise<Word[]>;
+type Asked = Pick<Place, "typed" | "given" | "command">;
+type Ask = (client: Client, asked: Asked) => Promise<Word[]>;
+
+/** Every item of a list. Where the time is over, or a page is refused, those that were read: some names are better than none. */
+async function all<Item>(list: ListPage<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  try {
+    for await (const item of each(list)) if (items.push(item) === mostNames) break;
+  } catch {
+    // Nobody who types a line wants to read why.
+  }
+  return items;
+}
 
 const ask: Readonly<Record<Exclude<NameSource, "profiles" | "files" | "folders">, Ask>> = {
   agents: findAgents,
-  assignments: async ({ assignments }) => named((await assignments.list({ limit })).items),
-  channels: async ({ channels }) => ids((await channels.list({ limit })).items),
-  "enrolment tokens": async ({ enrolmentTokens }) => ids((await enrolmentTokens.list({ limit })).items),
-  modules: async ({ modules }) => named((await modules.list({ limit })).items),
-  operations: async ({ operations }, typed) =>
+  assignments: async ({ assignments }) => named(await all(assignments.list)),
+  channels: async ({ channels }) => ids(await all(channels.list)),
+  "enrolment tokens": async ({ enrolmentTokens }) => ids(await all(enrolmentTokens.list)),
+  modules: async ({ modules }) => named(await all(modules.list)),
+  operations: async ({ operations }, { typed }) =>
     (await operations.list(newest(typed))).items.map(({ operation_id, kind, agent_name, status }) => ({
       word: operation_id,
       about: `${kind} on ${agent_name}: ${status}`,
     })),
   operators: async ({ operators }) =>
-    (await operators.list({ limit })).items.map(({ username, role }) => ({ word: username, about: role })),
-  rollouts: async ({ rollouts }, typed) =>
+    (await all(operators.list)).map(({ username, role }) => ({ word: username, about: role })),
+  rollouts: async ({ rollouts }, { typed }) =>
     (await rollouts.list(newest(typed))).items.map(({ rollout_id, kind, assignment, command, status }) => ({
       word: rollout_id,
       about: `${kind} of ${assignment ?? command ?? "a script"}: ${status}`,
     })),
-  secrets: async ({ secrets }) => named((await secrets.list({ limit })).items),
-  terminals: async ({ terminals }, typed) =>
+  secrets: async ({ secrets }) => named(await all(secrets.list)),
+  terminals: async ({ terminals }, { typed }) =>
     (await terminals.list(newest(typed))).items.map(({ session_id, agent_name, status }) => ({
       word: session_id,
       about: `on ${agent_name}: ${status}`,
     })),
-  thresholds: async ({ thresholds }) => ids((await thresholds.list({ limit })).items),
+  thresholds: async ({ thresholds }) => ids(await all(thresholds.list)),
   windows: async ({ maintenanceWindows }) =>
-    (await maintenanceWindows.list({ limit })).items.map(({ id, reason, mode }) => ({
+    (await all(maintenanceWindows.list)).map(({ id, reason, mode }) => ({
       word: id,
       about: `${mode}: ${reason}`,
     })),
 };
 
-/** Of one that has no name yet its hostname; from as many digits on as commands take, ids. */
-async function findAgents({ agents }: Client, typed: string): Promise<Word[]> {
+/** Of one that has no name yet its hostname; from as many digits on as commands take, ids. Only those that the command is for. */
+async function findAgents({ agents }: Client, { typed, command }: Asked): Promise<Word[]> {
   const isId = /^[0-9a-f]{8,32}$/.test(typed);
   const which = isId ? { id_prefix: typed } : typed === "" ? {} : { search: typed.slice(0, 100) };
-  const { items } = await agents.list({ ...which, limit });
-  return items.map(({ node_id, name, hostname, status }) => ({
-    word: isId ? node_id : (name ?? hostname),
-    about: isId ? (name ?? hostname) : status,
+  const status = statusOfAgents[command];
+  const items = await all((page) => agents.list({ ...which, ...(status && { status }), ...page }));
+  return items.map((agent) => ({
+    word: isId ? agent.node_id : (agent.name ?? agent.hostname),
+    about: isId ? (agent.name ?? agent.hostname) : agent.status,
   }));
 }
 

@@ -19,6 +19,8 @@ export interface Place {
   before: string;
   /** What is there of the word that is completed, without that. */
   typed: string;
+  /** The command, without the name of the program, e.g. `agents list`. */
+  command: string;
   /** Options that every command takes, as far as they were given. */
   given: { url?: string; profile?: string };
 }
@@ -33,13 +35,19 @@ export function placeIn(program: Command, line: readonly string[]): Place {
   const typed = line.at(-1) ?? "";
   const walk = new Walk(program);
   for (const word of line.slice(0, -1)) walk.take(word);
-  const { given } = walk;
-  const at = (found: Pick<Place, "words" | "source">): Place => ({ ...found, before: "", typed, given });
+  const { given, path: command } = walk;
+  const at = (found: Pick<Place, "words" | "source">): Place => ({
+    ...found,
+    before: "",
+    typed,
+    given,
+    command,
+  });
   if (walk.pending) return at(ofMeaning(walk.meaningOfValue(walk.pending)));
   if (!walk.isPastOptions && typed.startsWith("-")) {
     const [, before = "", value = ""] = /^(--[^=]+=)(.*)$/s.exec(typed) ?? [];
     const option = before === "" ? undefined : walk.findOption(before.slice(0, -1));
-    if (option) return { ...ofMeaning(walk.meaningOfValue(option)), before, typed: value, given };
+    if (option) return { ...ofMeaning(walk.meaningOfValue(option)), before, typed: value, given, command };
     return at({ words: before === "" ? walk.options() : [], source: null });
   }
   const { words, source } = ofMeaning(walk.meaningOfArgument());
@@ -92,11 +100,11 @@ class Walk {
 
   meaningOfArgument(): Meaning {
     const { argument } = this;
-    return argument ? (meaningOf(this.#path, argument.name()) ?? null) : null;
+    return argument ? (meaningOf(this.path, argument.name()) ?? null) : null;
   }
 
   meaningOfValue(option: Option): Meaning {
-    return option.argChoices ?? meaningOf(this.#path, valueNameOf(option), option.long) ?? null;
+    return option.argChoices ?? meaningOf(this.path, valueNameOf(option), option.long) ?? null;
   }
 
   findOption(name: string): Option | undefined {
@@ -115,7 +123,7 @@ class Walk {
     return shownCommands(this.#command).map((each) => ({ word: each.name(), about: each.description() }));
   }
 
-  get #path(): string {
+  get path(): string {
     return pathOf(this.#command);
   }
 

@@ -1,0 +1,75 @@
+/** Names that completion offers: all that there are, and those of a command. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { runIn } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+/** A server with so many modules that they take three pages; the last page can be refused. */
+async function startPaged({
+  refusesLast,
+}: {
+  refusesLast: boolean;
+}): Promise<{ folder: string; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    const cursor = Number(new URL(request.url ?? "", "http://x").searchParams.get("cursor") ?? 0);
+    if (cursor === 2 && refusesLast) return void response.writeHead(403).end();
+    const items = ["a", "b"].map((letter) => ({
+      name: `page-${cursor}-${letter}`,
+      hostname: "h",
+      node_id: "0",
+    }));
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ items, next_cursor: cursor < 2 ? String(cursor + 1) : null }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "home"));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const profile = { url, key: join(folder, "key"), token: "a-token" };
+  writeFileSync(join(folder, "home/profile.json"), JSON.stringify(profile));
+  return { folder, asked };
+}
+
+async function complete(folder: string, ...words: string[]): Promise<string[]> {
+  const { stdout } = await runIn(folder, ["complete", "zsh", "--", ...words]);
+  return stdout.trimEnd().split("\n").slice(1);
+}
+
+it.each(["modules", "assignments", "secrets", "agents"])(
+  "of %s are those of the last page, too",
+  async (kind) => {
+    const { folder } = await startPaged({ refusesLast: false });
+    const names = await complete(folder, kind, "show", "page-2");
+    expect(names.map((line) => line.split("\t")[0])).toEqual(["page-2-a", "page-2-b"]);
+  },
+);
+
+it("are those of the pages that came, where one does not", async () => {
+  const { folder } = await startPaged({ refusesLast: true });
+  expect(await complete(folder, "modules", "show", "")).toEqual([
+    "page-0-a",
+    "page-0-b",
+    "page-1-a",
+    "page-1-b",
+  ]);
+});
+
+it.each([
+  ["approve", ["agents", "approve"], "status=pending"],
+  ["plan", ["plan"], "status=approved"],
+  ["open a terminal on", ["terminal", "open"], "status=approved"],
+])("of agents to %s are of those alone", async (_, command, filter) => {
+  const { folder, asked } = await startPaged({ refusesLast: false });
+  await complete(folder, ...command, "");
+  expect(asked).toHaveLength(3);
+  for (const url of asked) expect(url).toContain(filter);
+});
