@@ -21,8 +21,11 @@ export function load(app) {
   // Addresses are made of names before this: they stay those of the files, whatever the titles say.
   app.renderer.on(
     Renderer.EVENT_BEGIN,
-    () => {
+    ({ project }) => {
       for (const [page, title] of titles) page.name = title;
+      // The first page has the name of the project above it already.
+      const [first] = project.readme ?? [];
+      if (first) first.text = first.text.replace(/^# .+\n/, "");
     },
     1_000,
   );
