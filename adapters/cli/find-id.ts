@@ -134,10 +134,9 @@ export async function withSuggestion<Result>(
     if (!(error instanceof ApiError) || error.code !== "NOT_FOUND") throw error;
     // The first page alone: a hint is worth no more.
     const { items } = await list({ limit: 500 });
-    const hint = didYouMean(
-      typed,
-      items.map(({ name }) => name),
-    );
+    const names = items.map(({ name }) => name);
+    // Where there is one of that name, something else was not found.
+    const hint = names.includes(typed) ? "" : didYouMean(typed, names);
     throw hint === "" ? error : notFound(`${error.message}${hint}`);
   }
 }

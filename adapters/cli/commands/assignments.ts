@@ -108,7 +108,9 @@ function addUpdateCommand(assignments: Command, run: Run): void {
           throw new UsageError("--time-zone is that of --schedule; give both.");
         const change = { ...toFields(options), ...(schedule === false && { schedule: null }) };
         if (Object.keys(change).length === 0) throw new UsageError("Say what is to be changed.");
-        const assignment = await call.client.assignments.update(name, change);
+        const { list } = call.client.assignments;
+        const work = () => call.client.assignments.update(name, change);
+        const assignment = await withSuggestion(name, work, list);
         call.show(assignment, () => describeMatches(assignment));
       }),
     );
@@ -136,7 +138,11 @@ function addRunCommands(assignments: Command, run: Run): void {
     .command("plan <name>")
     .description("plan on every agent that an assignment matches")
     .option("--no-wait", "answer at once")
-    .action(run((call, name: string, options: { wait: boolean }) => planAssignment(call, name, options)));
+    .action(
+      run((call, name: string, options: { wait: boolean }) =>
+        withSuggestion(name, () => planAssignment(call, name, options), call.client.assignments.list),
+      ),
+    );
   const apply = assignments
     .command("apply <name>")
     .description("apply on every agent that an assignment matches")
@@ -145,7 +151,9 @@ function addRunCommands(assignments: Command, run: Run): void {
     .option("--override-window", "in spite of maintenance windows; for Admins")
     .option(...yesOption);
   addStrategyOptions(apply).action(
-    run((call, name: string, options: AssignmentRunOptions) => applyAssignment(call, name, options)),
+    run((call, name: string, options: AssignmentRunOptions) =>
+      withSuggestion(name, () => applyAssignment(call, name, options), call.client.assignments.list),
+    ),
   );
 }
 

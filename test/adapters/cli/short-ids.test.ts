@@ -53,9 +53,15 @@ describe("did you mean", () => {
     await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
     const content = "name: nginx\nresources: []\n";
     await runIn(line.folder, ["modules", "upload", "-"], undefined, content);
+    await line.print("assignments", "create", "pages", "--selector", "role=web", "--module", "nginx");
     for (const [args, told] of [
       [["agents", "show", "wbe-1"], 'NOT_FOUND: There is no agent "wbe-1". Did you mean "web-1"?'],
       [["modules", "show", "ngnix"], 'Did you mean "nginx"?'],
+      [["assignments", "show", "pgaes"], 'Did you mean "pages"?'],
+      [["assignments", "plan", "pgaes"], 'Did you mean "pages"?'],
+      [["assignments", "apply", "pgaes"], 'Did you mean "pages"?'],
+      [["assignments", "update", "pgaes", "--enforce"], 'Did you mean "pages"?'],
+      [["assignments", "remove", "pgaes", "--yes"], 'Did you mean "pages"?'],
       [["agents", "lst"], "Did you mean list?"],
       [["agents", "list", "--statsu", "pending"], "Did you mean --status?"],
     ] as const) {
@@ -63,6 +69,10 @@ describe("did you mean", () => {
       expect(code).not.toBe(0);
       expect(stderr).toContain(told);
     }
+    const plan = ["--plan", "01a21ac4-95c0-7000-af3e-53211447d245"];
+    const other = await line.run("assignments", "apply", "pages", ...plan);
+    expect(other.stderr).toContain("NOT_FOUND");
+    expect(other.stderr).not.toContain("Did you mean");
     expect((await line.run("modules", "show", "something")).stderr).not.toContain("Did you mean");
   });
 });
