@@ -18,7 +18,7 @@ import type { Outcome } from "./outcomes.ts";
 const deadlines = { status: "running", index: "by_deadline" } as const;
 const expiries = { status: "queued", index: "by_expiry" } as const;
 
-/** How long nothing is looked for after a failure that does not pass by itself. */
+/** When what failed in a way that does not pass by itself is tried again. */
 const restMs = 60_000;
 
 type Kind = typeof deadlines | typeof expiries;
@@ -79,29 +79,30 @@ export class Sweeper {
     const failures: unknown[] = [];
     if (!isTooEarly) failures.push(...(await this.#endDue(deadlines, now)));
     failures.push(...(await this.#endDue(expiries, now)));
-    if (failures.length > 0) throw failures[0];
+    const passing = failures.find(isRetryable);
+    if (passing !== undefined) throw passing;
+    const again = failures.length > 0 ? now + restMs : Infinity;
     const deadline = isTooEarly ? this.#deadlinesFrom : await this.#firstAfter(deadlines, now);
-    return Math.min(deadline, await this.#firstAfter(expiries, now));
+    return Math.min(again, deadline, await this.#firstAfter(expiries, now));
   }
 
-  /** Tries each once. @returns Why some could not be ended, where that may pass. */
+  /** Tries each once. @returns Why some could not be ended. */
   async #endDue({ status, index }: Kind, now: number): Promise<unknown[]> {
     const query = { index, equals: [status], to: now + 1, limit: 100 };
     const outcomeOf = status === "running" ? () => unheard : this.#parts.expired;
-    const passing: unknown[] = [];
+    const failures: unknown[] = [];
     for await (const page of eachPage<OperationDocument>(this.#context.storage, "operations", query)) {
       const ends = await Promise.allSettled(
         page.map(({ key, value }) => this.#parts.end(key, outcomeOf(value))),
       );
       const errors = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
-      const retryable = errors.filter(isRetryable);
-      passing.push(...retryable);
+      failures.push(...errors);
       for (const error of errors)
         if (!isRetryable(error)) this.#context.logger.error("What is over was not ended.", { error });
       // Where nothing can be written, e.g. for want of space, the next page would not fare better.
-      if (page.length > 0 && retryable.length === page.length) break;
+      if (page.length > 0 && errors.filter(isRetryable).length === page.length) break;
     }
-    return passing;
+    return failures;
   }
 
   async #firstAfter({ status, index }: Kind, now: number): Promise<number> {

@@ -116,6 +116,25 @@ describe("the sweeper", () => {
     expect(items.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => "failed"));
   });
 
+  it("tries again within a minute what could not be ended for a reason that does not pass by itself", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    const { operation_id } = await scene.apply({ when_offline: "queue", expires_in_seconds: 60 });
+    const record = vi.spyOn(servicesOf(test.orchestrator).operations.outcomes, "record");
+    record.mockRejectedValueOnce(new Error("unreadable"));
+    await scene.clock.advance(61_000);
+    expect(record).toHaveBeenCalledTimes(1);
+    expect((await read(test, operation_id)).status).toBe("queued");
+    await scene.clock.advance(60_000);
+    expect((await read(test, operation_id)).status).toBe("failed");
+    // And it looks no more for what is ended.
+    await scene.clock.advance(600_000);
+    expect(record).toHaveBeenCalledTimes(2);
+  });
+
   it("leaves an operation as it ended whose result came in the same moment", async () => {
     const scene = await setUp();
     await using test = scene.test;
