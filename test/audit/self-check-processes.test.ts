@@ -236,7 +236,7 @@ async function aWeekLater(folder: string, clock: FakeClock) {
   clock.leap(weekMs);
   const passed = () => checked({ storage, clock }, (check) => check!.passed_at > passed_at);
   const prune = () => test.orchestrator.audit.prune(systemCaller, { before });
-  return { test, storage, prune, passed };
+  return { test, storage, before, prune, passed };
 }
 
 describe("a prune in the middle of the weekly pass", () => {
@@ -263,16 +263,15 @@ describe("a prune in the middle of the weekly pass", () => {
 
   it("does not hide what was changed in the rest", async () => {
     const [folder, clock] = [join(temporaryFolder(), "data"), new FakeClock()];
-    {
-      const { test: scene } = await aWeekLater(folder, clock);
-      await scene.orchestrator.stop();
-    }
+    const { test: scene, before } = await aWeekLater(folder, clock);
+    await scene.orchestrator.stop();
     editEvent(folder, 2_500);
     const storage = new FileStorage({ folder, clock, ...sizes });
     await using test = await createTestOrchestrator({ storage, clock });
-    const before = new Date(clock.now() - weekMs).toISOString();
-    beforePage(storage, 601, () => test.orchestrator.audit.prune(systemCaller, { before }));
+    const prune = vi.fn(() => test.orchestrator.audit.prune(systemCaller, { before }));
+    beforePage(storage, 601, prune);
     await checked({ storage, clock }, (check) => check?.bad === 2_500);
+    expect(prune).toHaveResolvedWith({ deleted: 2_000 });
     expect(await toldBad(test)).toEqual([2_500]);
     expect(await test.orchestrator.audit.verify(systemCaller)).toMatchObject({ first_bad_sequence: 2_500 });
   });
