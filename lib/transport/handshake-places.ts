@@ -1,13 +1,13 @@
 /**
  * The places of handshakes, and who gives way where all are taken: whoever holds one for long, or, of those who have just come, one of
- * a network that has more than its share. So a few addresses that begin handshakes and say nothing more don't close the door for all.
+ * a network or an address that has more than its share. So a few addresses that begin handshakes and say nothing more don't close the door for all.
  */
 import { FairSlots } from "../internal/fair-slots.ts";
 
 /** How long a handshake may go on before it gives way to another one: the probe of an earlier connection takes 2 s of it. */
 const patientMs = 3_000;
-/** Of the places, what one network may hold in handshakes that have just begun while others find none. */
-const shareOfNetwork = 1 / 4;
+/** Of the places, what a network, or an address within one, may hold in handshakes that have just begun while others find none. */
+const largestShare = 1 / 4;
 
 export class HandshakePlaces<Holder> {
   readonly #most: number;
@@ -60,14 +60,14 @@ export class HandshakePlaces<Holder> {
 
   /** Who gives way to one more of an address; null where nobody has to. It keeps its place until it is taken back. */
   giveWay(address: string | null, nowMs: number): Holder | null {
-    let isPatient = false;
+    let isLong = false;
     const id = this.#slots.giveWay(address, ({ seenAt }) => {
-      const isLong = nowMs - seenAt >= patientMs;
-      isPatient ||= isLong;
-      return isLong;
+      const goesOnForLong = nowMs - seenAt >= patientMs;
+      isLong ||= goesOnForLong;
+      return goesOnForLong;
     });
     if (id === null) return null;
-    const crowd = this.#slots.mostCrowded()?.count ?? 0;
-    return isPatient || crowd > this.#most * shareOfNetwork ? (this.#holders.get(id) ?? null) : null;
+    const crowd = this.#slots.crowdOf(id, address);
+    return isLong || crowd > this.#most * largestShare ? (this.#holders.get(id) ?? null) : null;
   }
 }

@@ -74,7 +74,7 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "a restart forgets the operations that ran",
     file: dispatcher,
-    from: `      if (operation.status === "running") this.#await(await bringNear(this.#context, this.#store, operation));\n      else this.#enqueue(operation);`,
+    from: `      if (operation.status === "running") this.#await(operation);\n      else this.#enqueue(operation);`,
     to: `      if (operation.status === "queued") this.#enqueue(operation);`,
     tests: simulation,
   },

@@ -124,7 +124,7 @@ export const laneBugs: readonly Bug[] = [
   {
     name: "a line is looked at from its beginning with each that joins it",
     file: "lib/operations/dispatcher.ts",
-    from: ` else if (!this.#lanes.isPatient(operationId) || this.#presence.isConnected(nodeId))`,
+    from: ` else if (!this.#lanes.isPatient(operationId) || this.#rules.presence.isConnected(nodeId))`,
     to: ` else`,
     tests: ["test/operations/long-lines.test.ts"],
   },

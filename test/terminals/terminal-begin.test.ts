@@ -25,6 +25,8 @@ it("one whose agent goes meanwhile is not opened any more, and nothing waits for
   await agents.setStatus(systemCaller, { node_id: before.nodeId, status: "approved" });
   await before.link.stop();
   await settleAll();
+  // Past what goes on for some seconds after a start.
+  await test.clock.advance(10_000);
   const timers = test.clock.pendingTimers;
   const agent = await connectScriptedAgent(test, before.keys);
   const opening = terminals.open(systemCaller, { node_id: agent.nodeId }).then(
@@ -40,5 +42,7 @@ it("one whose agent goes meanwhile is not opened any more, and nothing waits for
   await opening;
   await settleAll();
   expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "interrupted" });
+  // The lease of a process that holds terminals is let go with its next beat.
+  await test.clock.advance(5_000);
   expect(test.clock.pendingTimers).toBe(timers);
 });

@@ -57,8 +57,8 @@ it("each command that wants --yes where nobody can be asked says so, and changes
   // Paused after a restore, with events that are old enough to go.
   const data = (before.storage as MemoryStorage).restoredCopy();
   await before[Symbol.asyncDispose]();
-  clock.leap(5 * 86_400_000);
   const line = await startCommandLine({ storage: new MemoryStorage({ data, clock }), clock });
+  clock.leap(5 * 86_400_000);
   await line.print("login", "--key", line.key);
   const { id } = JSON.parse(await line.print("enrol", "token", "--json")) as { id: string };
   const known: Record<string, string> = { $past: toTimestamp(clock.now() - 86_400_000), $token: id };
