@@ -73,14 +73,6 @@ export class FairSlots {
     if (network.size === 0) this.#networks.delete(networkOfAddress(from));
   }
 
-  /** Among how many somebody is for one of another address: those of his network, or of his address where the two share a network. */
-  crowdOf(id: string, address: string | null): number {
-    const from = this.#addresses.get(id);
-    if (from === undefined) return 0;
-    const isNear = networkOfAddress(from) === networkOfAddress(address ?? "");
-    return isNear ? this.countOf(from) : sizeOf(this.#networks.get(networkOfAddress(from))!);
-  }
-
   /** The network with most places, and how many; null where nobody has one. */
   mostCrowded(): { network: string; count: number } | null {
     const most = largest(this.#networks, ([, network]) => sizeOf(network));

@@ -1,13 +1,14 @@
 /**
  * The places of handshakes, and who gives way where all are taken: whoever holds one for long, or, of those who have just come, one of
- * a network or an address that has more than its share. So a few addresses that begin handshakes and say nothing more don't close the door for all.
+ * a network that has more than its share. So a few addresses that begin handshakes and say nothing more don't close the door for all.
  */
 import { FairSlots } from "../internal/fair-slots.ts";
+import { networkOfAddress } from "../internal/network.ts";
 
 /** How long a handshake may go on before it gives way to another one: the probe of an earlier connection takes 2 s of it. */
 const patientMs = 3_000;
-/** Of the places, what a network, or an address within one, may hold in handshakes that have just begun while others find none. */
-const largestShare = 1 / 4;
+/** Of the places, what one network may hold in handshakes that have just begun while those of others find none. */
+const shareOfNetwork = 1 / 4;
 
 export class HandshakePlaces<Holder> {
   readonly #most: number;
@@ -67,7 +68,13 @@ export class HandshakePlaces<Holder> {
       return goesOnForLong;
     });
     if (id === null) return null;
-    const crowd = this.#slots.crowdOf(id, address);
-    return isLong || crowd > this.#most * largestShare ? (this.#holders.get(id) ?? null) : null;
+    return isLong || this.#isCrowdedElsewhere(address) ? (this.#holders.get(id) ?? null) : null;
+  }
+
+  /** Within a network the limit of an address does it: a fleet that comes back in one must not end its own handshakes. */
+  #isCrowdedElsewhere(address: string | null): boolean {
+    const most = this.#slots.mostCrowded();
+    if (most === null || most.network === networkOfAddress(address ?? "")) return false;
+    return most.count > this.#most * shareOfNetwork;
   }
 }

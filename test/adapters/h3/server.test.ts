@@ -75,9 +75,8 @@ test("so many handshakes go on at once as its options say, of one address and in
     listen: { port: 0, graceMs: 0 },
   });
   onTestFinished(() => server.close());
-  const [one, two] = ["203.0.113.1", "203.0.113.2"];
-  // Another address would take a place of the one that has two.
-  expect(await dial(server.agentUrl, [one, `192.0.2.9, ${one}`, one, two, two])).toEqual([
+  const [one, two, three] = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
+  expect(await dial(server.agentUrl, [one, `192.0.2.9, ${one}`, one, two, three])).toEqual([
     "open",
     "open",
     "RATE_LIMITED retry=n",
