@@ -1,4 +1,5 @@
-import { createPatch } from "diff";
+// Not the whole package: fifteen files more, none of which is used, for each program that imports the library.
+import { createPatch } from "diff/lib/patch/create.js";
 
 /** Longest diff in a result, bytes of UTF-8. */
 export const maxDiffBytes = 16_384;

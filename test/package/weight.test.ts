@@ -17,9 +17,8 @@ it("loads no server, no templates and no YAML where the library is imported alon
     "tweetnacl",
     "zod",
   ]);
-  // 626 with metrics, terminals and discovery; 650 with secrets; 688 with types of channels; 708 with notifications; 760 with alarms, the summary and enrolment tokens;
-  // 805 with terminals of processes that were killed and with places of handshakes.
-  expect(files).toBeLessThan(810);
+  // 626 with metrics, terminals and discovery; 650 with secrets; 688 with types of channels; 708 with notifications; 760 with alarms, the summary and enrolment tokens.
+  expect(files).toBeLessThan(800);
 });
 
 it("loads YAML for a module, and templates for the first that has one", () => {
