@@ -70,6 +70,9 @@ export const secretCollections = {
   secret_expiries: { indexes: { by_due: ["due_at"] } },
 } as const satisfies Record<string, CollectionDefinition>;
 
+/** Whose value the key is that calls with secrets are known again by. No secret has such a name. */
+export const inputKeyOwner = "inputs:calls";
+
 /** The key of a value. */
 export function valueKey(name: string, version: number): string {
   return `${name}@${version}`;

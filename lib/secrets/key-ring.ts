@@ -13,6 +13,7 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import { inputKeyOwner, valueKey } from "./documents.ts";
 import type { SecretsKeyDocument, SecretValueDocument } from "./documents.ts";
 import type { RotatedKey } from "./schemas.ts";
 import { readKeys } from "./secrets-key.ts";
@@ -50,8 +51,11 @@ export class KeyRing {
    * there are values, and nothing that tells their key.
    */
   async start(): Promise<boolean> {
+    const { storage } = this.#context;
     const canary = await this.#canary();
-    const isUsed = (await this.#context.storage.count("secret_values")) > 0;
+    // Made by us and of use for a day: that alone is no reason to refuse another key.
+    const inputKey = await storage.get("secret_values", valueKey(inputKeyOwner, 1));
+    const isUsed = (await storage.count("secret_values")) > (inputKey ? 1 : 0);
     const { secretsKey } = this.#context.options;
     if (secretsKey === null) {
       if (isUsed) this.#context.logger.warn("There are secrets and no key for them: nobody can use them.");
@@ -77,8 +81,12 @@ export class KeyRing {
     if (isUsed) throw wrongKey(keys.length);
     // Nothing is encrypted, so any key will do: one that was never needed is not missed after a restore.
     const value = toJsonObject(this.vault.canary());
-    const expected = canary?.revision ?? 0;
-    await this.#context.storage.commit([{ kind: "put", ...canaryPlace, value, expected }]);
+    const writes: Write[] = [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }];
+    if (inputKey) {
+      const { key, revision } = inputKey;
+      writes.push({ kind: "delete", collection: "secret_values", key, expected: revision });
+    }
+    await storage.commit(writes);
     return false;
   }
 
@@ -155,7 +163,7 @@ export class KeyRing {
       const put: Write = { kind: "put", collection: "secret_values", key, value: sealed, expected: revision };
       try {
         await this.#context.storage.commit([put]);
-        count += 1;
+        if (value.name !== inputKeyOwner) count += 1;
       } catch (error) {
         if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
       }

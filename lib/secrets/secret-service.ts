@@ -13,15 +13,13 @@ import type { ResolvedResource } from "../state/resource.ts";
 import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { Deliveries, type Delivery, type RedactorOfSecrets } from "./deliveries.ts";
-import { type SecretDocument, valueKey } from "./documents.ts";
+import { inputKeyOwner, type SecretDocument, valueKey } from "./documents.ts";
 import { Expiries } from "./expiries.ts";
 import { KeyRing } from "./key-ring.ts";
 import { SecretStore } from "./secret-store.ts";
 import { describeFault, faultFor, unavailable } from "./secret-use.ts";
 
 const collection = "secret_values";
-/** No secret has such a name. */
-const inputKeyOwner = "inputs:calls";
 const tagInfo = "fleetwright/1 secret placeholder";
 
 /** Reads secrets for the templates of one agent after another: each is read once, and stays as it was then. */

@@ -55,3 +55,27 @@ it("who has the files can't try what a channel was configured with", async () =>
   expect(items).toHaveLength(1);
   expect(items[0]!.value.fingerprint).not.toBe(guess);
 });
+
+it("a master key that is lost is missed no more once every secret is removed", async () => {
+  const data = new MemoryData();
+  const test = await start(data);
+  const { caller } = await test.signIn("Operator");
+  await create(test, caller);
+  await test.orchestrator.secrets.remove(systemCaller, { name: "db" });
+  await test[Symbol.asyncDispose]();
+  // Another key, as after a restore without it.
+  const after = await start(data, new MemorySecretsKey(7));
+  const again = { key: "k2", permission: "secrets.create", input } as const;
+  const { name } = await after.orchestrator.idempotency.once(caller, again, (claiming) =>
+    after.orchestrator.secrets.create(claiming, input),
+  );
+  expect(name).toBe("db");
+});
+
+it("a master key that is lost is missed for as long as there is a secret", async () => {
+  const data = new MemoryData();
+  const test = await start(data);
+  await create(test, (await test.signIn("Operator")).caller);
+  await test[Symbol.asyncDispose]();
+  await expect(start(data, new MemorySecretsKey(7))).rejects.toMatchObject({ code: "SECRETS_KEY_WRONG" });
+});
