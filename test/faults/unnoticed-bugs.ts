@@ -63,6 +63,12 @@ export const unnoticedBugs: readonly Bug[] = [
     tests: ["test/audit/audit.test.ts"],
   },
   {
+    name: "a terminal whose agent went before its recording began is open again",
+    file: "lib/terminals/live-terminal.ts",
+    from: `    // It may have been closed, or have ended, meanwhile.\n    if (this.#state !== "opening") return;\n`,
+    tests: ["test/terminals/terminal-begin.test.ts"],
+  },
+  {
     name: "a restore is done before its folders are synced",
     file: "lib/storage/file/restore.ts",
     from: `    for (const path of this.#folders) await this.#disk.syncFolder(path);\n`,
