@@ -98,14 +98,13 @@ const inCommands: Readonly<Record<string, Readonly<Record<string, Meaning>>>> = 
 };
 
 /** Agents that a command is for, where these are not all; others are typed. */
-export const statusOfAgents: Readonly<Record<string, Input<"listAgentsInput">["status"]>> = {
-  "agents approve": "pending",
-  apply: "approved",
-  drift: "approved",
-  plan: "approved",
-  run: "approved",
-  "tags set": "approved",
-  "terminal open": "approved",
+export const statusesOfAgents: Readonly<Record<string, readonly Input<"listAgentsInput">["status"][]>> = {
+  "agents approve": ["pending", "rejected"],
+  apply: ["approved"],
+  drift: ["approved"],
+  plan: ["approved"],
+  run: ["approved"],
+  "terminal open": ["approved"],
 };
 
 /**

@@ -7,7 +7,7 @@ import type { CommandContext } from "../context.ts";
 import { each } from "../find-id.ts";
 import type { ListPage } from "../find-id.ts";
 import { homeFolder, readProfile, serverUrl, usualProfile } from "../profile.ts";
-import { statusOfAgents } from "../vocabulary.ts";
+import { statusesOfAgents } from "../vocabulary.ts";
 import type { NameSource } from "../vocabulary.ts";
 import type { Place, Word } from "./place.ts";
 
@@ -100,9 +100,10 @@ const ask: Readonly<Record<Exclude<NameSource, "profiles" | "files" | "folders">
 async function findAgents({ agents }: Client, { typed, command }: Asked): Promise<Word[]> {
   const isId = /^[0-9a-f]{8,32}$/.test(typed);
   const which = isId ? { id_prefix: typed } : typed === "" ? {} : { search: typed.slice(0, 100) };
-  const status = statusOfAgents[command];
-  const items = await all((page) => agents.list({ ...which, ...(status && { status }), ...page }));
-  return items.map((agent) => ({
+  const found = (statusesOfAgents[command] ?? [undefined]).map((status) =>
+    all((page) => agents.list({ ...which, ...(status && { status }), ...page })),
+  );
+  return (await Promise.all(found)).flat().map((agent) => ({
     word: isId ? agent.node_id : (agent.name ?? agent.hostname),
     about: isId ? (agent.name ?? agent.hostname) : agent.status,
   }));
