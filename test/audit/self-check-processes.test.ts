@@ -268,7 +268,9 @@ describe("a prune in the middle of the weekly pass", () => {
     editEvent(folder, 2_500);
     const storage = new FileStorage({ folder, clock, ...sizes });
     await using test = await createTestOrchestrator({ storage, clock });
-    const prune = vi.fn(() => test.orchestrator.audit.prune(systemCaller, { before }));
+    const prune = vi.fn<() => Promise<{ deleted: number }>>(() =>
+      test.orchestrator.audit.prune(systemCaller, { before }),
+    );
     beforePage(storage, 601, prune);
     await checked({ storage, clock }, (check) => check?.bad === 2_500);
     expect(prune).toHaveResolvedWith({ deleted: 2_000 });
