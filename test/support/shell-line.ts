@@ -29,7 +29,8 @@ export class ShellLine implements Disposable {
     const { folder } = this;
     const { file, begin, argv } = shells[shell];
     this.#called = join(folder, "called");
-    for (const each of ["bin", "home", ".config/fish", "work"])
+    // Where these are not there, fish makes them out of all manual pages, behind the shell's back, and writes on after its end.
+    for (const each of ["bin", "home", ".config/fish", "data/fish/generated_completions", "work"])
       mkdirSync(join(folder, each), { recursive: true });
     const program = join(folder, "bin/fleetwright");
     writeFileSync(
