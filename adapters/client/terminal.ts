@@ -176,7 +176,8 @@ function attachOver(socket: TerminalSocket, ticket: string, options: AttachOptio
       taking = taking.then(() => take(bytes)).catch(giveUp);
       return;
     }
-    const message = JSON.parse(data) as TerminalMessage;
+    const message = readMessage(data);
+    if (message === null) return giveUp();
     if (message.type === "taken") return input.taken(message.offset);
     if (message.type === "opened") {
       size.open();
@@ -201,6 +202,16 @@ function attachOver(socket: TerminalSocket, ticket: string, options: AttachOptio
     resize: (cols, rows) => size.ask({ cols, rows }),
     leave: () => socket.close(1000),
   };
+}
+
+/** Null for what no server of ours says: in a listener of a socket nobody could catch an error. */
+function readMessage(text: string): TerminalMessage | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "type" in value ? (value as TerminalMessage) : null;
+  } catch {
+    return null;
+  }
 }
 
 function connectGlobally(url: string, protocol: string): TerminalSocket {
