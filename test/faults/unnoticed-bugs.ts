@@ -204,4 +204,10 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `    signal.removeEventListener("abort", refuse);`,
     tests: ["test/terminals/given-back.test.ts"],
   },
+  {
+    name: "a run about one module drops what another owes that describes the same thing",
+    file: "lib/state/run/debts.ts",
+    from: `    if (item.others.length > 0) return parts;\n`,
+    tests: ["test/state/owed-triggers.test.ts"],
+  },
 ];
