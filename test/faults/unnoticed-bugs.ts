@@ -210,4 +210,11 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    if (item.others.length > 0) return parts;\n`,
     tests: ["test/state/owed-triggers.test.ts"],
   },
+  {
+    name: "a package goes with what nothing needed before it went",
+    file: "lib/state/resources/package/apt.ts",
+    from: `[...(await goes("autoremove")), ...(await foretellRemoval(names, machine))]`,
+    to: `[...(await foretellRemoval(names, machine))]`,
+    tests: ["test/state/resources/package/side-effects.test.ts"],
+  },
 ];

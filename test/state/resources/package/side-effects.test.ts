@@ -65,6 +65,16 @@ describe("what came along with a package", () => {
     }
   });
 
+  test("goes alone: what came since and is of no use to anybody goes with nothing of ours", async () => {
+    const { machine, state } = start(web);
+    await state.run("apply", pkg({ name: "nginx" }));
+    machine.install("libhttp", "2", { auto: true });
+    const plan = await state.run("plan", []);
+    expect(plan.results[0]?.changes.map(({ property }) => property)).toEqual(["ensure", "ensure[libweb]"]);
+    await state.run("apply", []);
+    expect(machine.list()).toEqual(["libhttp 2 auto"]);
+  });
+
   test("stays while another of ours needs it, and goes with the last one", async () => {
     const { machine, state } = start({ ...web, depends: { nginx: ["libweb"], curl: ["libweb"] } });
     const both = declare(["nginx", "curl"].map((name) => ({ type: "package", name })));
