@@ -217,4 +217,11 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `[...(await foretellRemoval(names, machine))]`,
     tests: ["test/state/resources/package/side-effects.test.ts"],
   },
+  {
+    name: "a key that is added gives the file the group of its user",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `gid: fileStat?.gid ?? gid }`,
+    to: `gid }`,
+    tests: ["test/state/resources/authorized-key.test.ts"],
+  },
 ];

@@ -94,6 +94,21 @@ test("a second line of the same key, which would open what the options close, go
   expect(state.read(path)).toBe(`no-pty ${key}\n${other}\n`);
 });
 
+test("a file that stands there keeps its group, and so does its folder; new ones have that of the user", async () => {
+  const state = fixture("");
+  const theirs = gid + 1;
+  state.host.files.setAttributes(folder, { gid: theirs });
+  state.host.files.setAttributes(path, { gid: theirs });
+  const groups = (): unknown[] => [folder, path].map((each) => state.host.files.stat(each)?.gid);
+  await state.run("apply", wanted());
+  expect(groups()).toEqual([theirs, theirs]);
+  await state.run("apply", []);
+  expect(groups()).toEqual([theirs, theirs]);
+  const none = fixture();
+  await none.run("apply", wanted());
+  expect([folder, path].map((each) => none.host.files.stat(each))).toMatchObject([{ gid }, { gid }]);
+});
+
 test("a removal takes back our line, and leaves what others added", async () => {
   const state = fixture();
   await state.run("apply", wanted());
