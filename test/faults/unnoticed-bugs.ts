@@ -224,4 +224,10 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `gid }`,
     tests: ["test/state/resources/authorized-key.test.ts"],
   },
+  {
+    name: "samples after those of a wrong clock go into the segment of a process before, under its series",
+    file: "lib/agent/metrics/sample-backlog.ts",
+    from: `    if (due.includes(this.#segments.at(-1) as Segment)) this.#isOpen = false;\n`,
+    tests: ["test/agent/metrics/sample-backlog.test.ts"],
+  },
 ];

@@ -133,3 +133,17 @@ test("samples of a time that has not come are dropped, and those before them kep
   fill(backlog, 201, 203);
   expect(numbers(open(folder).backlog)).toEqual(range(1, 203));
 });
+
+test("what comes after samples of a wrong clock has a segment and series of its own, whatever a process before it wrote", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 3);
+  const later = open(folder).backlog;
+  const measured = (n: number): Sample => ({ at: n * 15_000, values: { "disk.percent": n, "net.rx": n } });
+  later.add(measured(900));
+  later.dropAfter(sample(100).at);
+  later.add(measured(4));
+  later.add(measured(5));
+  const expected = [sample(1), sample(2), sample(3), measured(4), measured(5)];
+  expect(later.after(-Infinity, all)).toEqual(expected);
+  expect(open(folder).backlog.after(-Infinity, all)).toEqual(expected);
+});
