@@ -230,4 +230,10 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    if (due.includes(this.#segments.at(-1) as Segment)) this.#isOpen = false;\n`,
     tests: ["test/agent/metrics/sample-backlog.test.ts"],
   },
+  {
+    name: "terminals that ended with their connection keep their places",
+    file: "lib/agent/terminal/agent-terminals.ts",
+    from: `    this.#open.clear();\n`,
+    tests: ["test/agent/terminal/agent-terminals.test.ts"],
+  },
 ];
