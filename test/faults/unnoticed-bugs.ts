@@ -236,4 +236,11 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    this.#open.clear();\n`,
     tests: ["test/agent/terminal/agent-terminals.test.ts"],
   },
+  {
+    name: "who left while its earlier connection settled is admitted",
+    file: "lib/transport/agent-connection.ts",
+    from: `    await this.#host.earlierSettled(agent.node_id);\n    if (this.#hasEnded()) return;\n`,
+    to: `    await this.#host.earlierSettled(agent.node_id);\n`,
+    tests: ["test/transport/takeover.test.ts"],
+  },
 ];

@@ -109,6 +109,43 @@ test("the place is taken only when what the dead connection had under way is don
   await transport.stop();
 });
 
+test.each(["while the dead one is probed", "while what it had under way goes on"])(
+  "who leaves %s is not admitted, and holds up nobody who comes then",
+  async (when) => {
+    let finish = (): void => {};
+    let admitted = 0;
+    const { transport, clock, agent } = await scene(
+      {},
+      {
+        admit: async () => {
+          admitted += 1;
+          return { status: "approved" };
+        },
+        message: () => new Promise<void>((resolve) => (finish = resolve)),
+      },
+    );
+    const first = agent();
+    await first.join();
+    first.say({ type: "log", level: "info", message: "x" });
+    await settle();
+    first.socket.pause();
+    const second = agent();
+    second.greet();
+    await settle();
+    if (when.includes("probed")) second.socket.close(1000, "");
+    await settle();
+    await clock.advance(2_000);
+    second.socket.close(1000, "");
+    await settle();
+    finish();
+    await settle();
+    expect(admitted).toBe(1);
+    expect(await agent().join()).toBe("approved");
+    expect(admitted).toBe(2);
+    await transport.stop();
+  },
+);
+
 test("who waits for the sign of life is in a handshake: it has a slot, and its time", async () => {
   const { transport, clock, agent, dead } = await scene({ maxHandshakes: 1, handshakeTimeoutMs: 1_000 });
   await dead();
