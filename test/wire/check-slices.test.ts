@@ -29,3 +29,24 @@ test.each([0, 7, 8, 9, 19])("a fault in result %i is named by its place in the w
   const checked = finish(checkInSlices(agentMessageSchema, { ...message, results }));
   expect(checked).toEqual({ found: [`results.${at}.duration_ms: invalid_type`] });
 });
+
+const member = (message: { type: string }, list: string): unknown =>
+  (message as unknown as Record<string, readonly unknown[]>)[list]?.[0];
+
+test.each([
+  ["progress", "results", 1_000],
+  ["result", "results", 20_000],
+  ["result", "output", 4_000],
+  ["output", "output", 100],
+  ["metrics", "samples", 1_000],
+] as const)("a %s with more %s than it may have, %i, is refused in slices as at once", (type, list, most) => {
+  const message = agentExamples.find((each) => each.type === type && member(each, list) !== undefined)!;
+  const withMembers = (count: number) => ({
+    ...message,
+    [list]: Array.from({ length: count }, () => member(message, list)),
+  });
+  expect(finish(checkInSlices(agentMessageSchema, withMembers(most)))).toHaveProperty("data");
+  expect(finish(checkInSlices(agentMessageSchema, withMembers(most + 1)))).toEqual({
+    found: [`${list}: too_big`],
+  });
+});
