@@ -250,4 +250,11 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `return isLong && listSchema instanceof z.ZodArray`,
     tests: ["test/wire/check-slices.test.ts"],
   },
+  {
+    name: "a blob is there whose name could not be made durable",
+    file: "lib/storage/file/blobs.ts",
+    from: `    } catch (error) {\n      await this.#disk.remove(path);\n      throw error;\n    }\n`,
+    to: `    } catch (error) {\n      throw error;\n    }\n`,
+    tests: ["test/storage/failures.test.ts"],
+  },
 ];

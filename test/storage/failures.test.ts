@@ -120,6 +120,22 @@ test("a blob that could not be made is not there", async () => {
   expect(await storage.readBlob("b")).toBeNull();
 });
 
+test("a blob whose name could not be made durable is not there either, now or after a start", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  disk.only = /blobs$/;
+  disk.broken = true;
+  await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({
+    code: "STORAGE_FAILED",
+  });
+  expect(await storage.readBlob("b")).toBeNull();
+  await storage.close();
+  const again = await openStorage({ folder });
+  expect(await again.readBlob("b")).toBeNull();
+  expect(await again.appendBlob("b", new Uint8Array(5), 0)).toBe(5);
+});
+
 const small = { segmentBytes: 4_096, minJournalBytes: 4_096 };
 
 /** What may meet an error of the disk, and the files that it works on. */

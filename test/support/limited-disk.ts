@@ -51,7 +51,10 @@ export class LimitedDisk implements Disk {
     if (this.removalFails !== null && this.only.test(path)) throw systemError(this.removalFails);
     await nodeDisk.remove(path);
   };
-  syncFolder = nodeDisk.syncFolder;
+  syncFolder = async (folder: string): Promise<void> => {
+    if (this.broken && this.only.test(folder)) throw systemError("EIO");
+    await nodeDisk.syncFolder(folder);
+  };
   identityOf = nodeDisk.identityOf;
   spaceLeft = async (folder: string): Promise<number> =>
     Math.min(this.freeBytes, await nodeDisk.spaceLeft(folder));
