@@ -257,4 +257,10 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `    } catch (error) {\n      throw error;\n    }\n`,
     tests: ["test/storage/failures.test.ts"],
   },
+  {
+    name: "a sweep that was asked for while another went on is asked for again without end",
+    file: "lib/operations/sweeper.ts",
+    from: `    this.#asked = Infinity;\n`,
+    tests: ["test/operations/sweeper.test.ts"],
+  },
 ];

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { unheard } from "../../lib/operations/conclusions.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { deferred, settle } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
@@ -133,6 +133,33 @@ describe("the sweeper", () => {
     // And it looks no more for what is ended.
     await scene.clock.advance(600_000);
     expect(record).toHaveBeenCalledTimes(2);
+  });
+
+  it("looks once for each time that something is due, also where work came while it looked", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    const queue = (expires_in_seconds: number) => scene.apply({ when_offline: "queue", expires_in_seconds });
+    const begun = [await queue(60)];
+    const looks: number[] = [];
+    const list = scene.storage.list.bind(scene.storage);
+    // One that looked without end would keep the clock from going on.
+    const ended = deferred<void>();
+    scene.storage.list = async (collection, query) => {
+      if (query?.index === "by_expiry" && query.limit === 1) {
+        looks.push(scene.clock.monotonic());
+        if (looks.length > 100) await ended.promise;
+        if (looks.length === 1) begun.push(await queue(120));
+      }
+      return list(collection, query);
+    };
+    await scene.clock.advance(600_000);
+    const [first = 0] = looks;
+    expect(looks.map((at) => Math.round((at - first) / 1000))).toEqual([0, 120]);
+    for (const { operation_id } of begun) expect((await read(test, operation_id)).status).toBe("failed");
+    ended.resolve();
   });
 
   it("leaves an operation as it ended whose result came in the same moment", async () => {
