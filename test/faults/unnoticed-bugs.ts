@@ -263,4 +263,10 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    this.#asked = Infinity;\n`,
     tests: ["test/operations/sweeper.test.ts"],
   },
+  {
+    name: "an agent that turns up before the end of a rollout stays among those of which nothing was heard",
+    file: "lib/rollouts/progress.ts",
+    from: `      this.groups.leave(before.changes);\n`,
+    tests: ["test/rollouts/rollout-groups.test.ts"],
+  },
 ];

@@ -297,6 +297,38 @@ describe("groups of a rollout", () => {
   });
 });
 
+it("an agent of which nothing was heard and that turns up before the end is in its own group alone", async () => {
+  await using scene = await createScene(2);
+  const [a1, a2] = scene.agents;
+  const { rollout_id } = await scene.test.orchestrator.rollouts.apply(systemCaller, {
+    name: "all",
+    rollout: { batch: 1, max_failures: "100%" },
+    wait_seconds: 0,
+  });
+  const result = (operation_id: string) => ({
+    ...emptyResult(operation_id),
+    results: [planned("new", { outcome: "changed" })],
+  });
+  const { operation_id } = await a1!.agent.next("apply");
+  await a1!.agent.link.stop();
+  const read = () => scene.test.orchestrator.rollouts.get(systemCaller, { rollout_id });
+  const standing = async () => {
+    await scene.clock.advance(1_500);
+    const { items } = await changes(scene, rollout_id);
+    return [(await read()).status, ...items.map(({ outcome, count }) => `${count} ${outcome}`)];
+  };
+  while ((await read()).batch === 1) await scene.clock.advance(30_000);
+  expect(await standing()).toEqual(["running", "1 unknown"]);
+  await using back = await connectScriptedAgent(scene.test, a1!.keys, scene.clock);
+  back.link.send(result(operation_id));
+  await back.next("ack");
+  expect(await standing()).toEqual(["running", "1 changed"]);
+  a2!.agent.link.send(result((await a2!.agent.next("apply")).operation_id));
+  await a2!.agent.next("ack");
+  expect(await standing()).toEqual(["succeeded", "2 changed"]);
+  expect(await read()).toMatchObject({ recap: { changed: 2, unknown: 0 } });
+});
+
 it("groups, and the end, are known to the process that does not drive the rollout, too", async () => {
   await using two = await twoProcesses();
   const { first, second, clock } = two;
