@@ -166,6 +166,30 @@ describe("an Idempotency-Key", () => {
     expect(reused.status).toBe(422);
   });
 
+  test.each([
+    ["POST /trpc/assignments.create", "POST /assignments"],
+    ["POST /assignments", "POST /trpc/assignments.create"],
+    ["POST /trpc/assignments.create", "POST /trpc/assignments.create"],
+  ])("repeats at %s what was refused, and so does %s", async (...places) => {
+    const name = places.join().replaceAll(/\W/g, "").toLowerCase();
+    const headers = { "idempotency-key": name };
+    const missing = `not-there-${name}`;
+    const body = { ...assignment(`refused-${name}`), modules: [missing] };
+    const refused = async (place: string): Promise<unknown> => {
+      const [method = "", path = ""] = place.split(" ");
+      const { status, json } = await ask(method, path, { body, headers });
+      expect(status).toBe(404);
+      const { error } = json as { error?: { data: { problem: unknown } } };
+      const { request_id: _, ...problem } = (error?.data.problem ?? json) as { request_id: string };
+      return problem;
+    };
+    const first = await refused(places[0]!);
+    expect(first).toMatchObject({ code: "NOT_FOUND" });
+    const content = `name: ${missing}\nresources:\n  - { type: directory, path: /etc/there }\n`;
+    await product.orchestrator.modules.upload(systemCaller, { content });
+    expect(await refused(places[1]!)).toEqual(first);
+  });
+
   test("is for one call: with a batch it is refused", async () => {
     const body = { 0: assignment("seven"), 1: assignment("eight") };
     const batch = await ask("POST", "/trpc/assignments.create,assignments.create?batch=1", {

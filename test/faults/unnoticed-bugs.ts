@@ -269,4 +269,10 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `      this.groups.leave(before.changes);\n`,
     tests: ["test/rollouts/rollout-groups.test.ts"],
   },
+  {
+    name: "a refusal over tRPC is a success under an idempotency key",
+    file: "adapters/trpc/trpc.ts",
+    from: `    if (!result.ok) throw toOrchestratorError(result.error);\n`,
+    tests: ["test/adapters/conventions.test.ts"],
+  },
 ];
