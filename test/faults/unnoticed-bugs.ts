@@ -275,4 +275,10 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    if (!result.ok) throw toOrchestratorError(result.error);\n`,
     tests: ["test/adapters/conventions.test.ts"],
   },
+  {
+    name: "a body in chunks that is far too large leaves its connection open",
+    file: "adapters/rest/node.ts",
+    from: `      this.isCutOff = !request.complete;\n`,
+    tests: ["test/adapters/rest/node.test.ts"],
+  },
 ];

@@ -1,0 +1,77 @@
+/** REST on a server of one's own, which drops no unread body by itself as the bundled one does. */
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { createRestHandler } from "../../../adapters/rest/handler.ts";
+import { createRestListener } from "../../../adapters/rest/node.ts";
+import { Toy, toyContexts, toyRouter } from "../toy.ts";
+import { recordingLogger } from "./server.ts";
+
+const limitBytes = 1_000;
+
+async function start(): Promise<number> {
+  const logger = recordingLogger();
+  const createContext = toyContexts(new Toy());
+  const createRequestId = (): string => "r1";
+  const bodyLimitBytes = limitBytes;
+  const handler = createRestHandler({
+    router: toyRouter,
+    createContext,
+    createRequestId,
+    logger,
+    bodyLimitBytes,
+  });
+  const server = createServer(createRestListener(handler, logger));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends, and sends the next request on the same connection once an answer is there. Returns the status of each answer, and whether the server ended the connection. */
+async function talk(port: number, text: string): Promise<{ statuses: string[]; isEnded: boolean }> {
+  const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+  onTestFinished(() => void socket.destroy());
+  // Whoever is cut off in the middle of what it sends hears of that in either way.
+  socket.on("error", () => {});
+  let heard = "";
+  const statuses = (): string[] => [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status = ""]) => status);
+  const isOver = new Promise<boolean>((resolve) => {
+    socket.once("close", () => resolve(true));
+    socket.on("data", (piece: string) => {
+      const before = statuses().length;
+      heard += piece;
+      if (statuses().length === 2) resolve(false);
+      else if (before === 0 && statuses().length === 1)
+        socket.write(
+          "GET /api/v1/machines/web-1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer fw_good\r\n\r\n",
+        );
+    });
+  });
+  socket.write(text);
+  const isEnded = await isOver;
+  return { statuses: statuses(), isEnded };
+}
+
+const head = (more: string): string =>
+  `POST /api/v1/machines HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer fw_good\r\nContent-Type: application/json\r\n${more}\r\n\r\n`;
+const announced = (bytes: number): string => head(`Content-Length: ${bytes}`) + "x".repeat(bytes);
+const chunk = `${limitBytes.toString(16)}\r\n${"x".repeat(limitBytes)}\r\n`;
+const chunked = (chunks: number): string => head("Transfer-Encoding: chunked") + chunk.repeat(chunks);
+
+test.each([
+  ["a little too much, announced", announced(limitBytes + 1)],
+  ["a little too much in chunks", `${chunked(2)}0\r\n\r\n`],
+])("%s is read to its end, and the next request on the connection is answered", async (_what, text) => {
+  expect(await talk(await start(), text)).toEqual({ statuses: ["413", "200"], isEnded: false });
+});
+
+test.each([
+  ["far too much, announced", announced(limitBytes * 10)],
+  ["far too much in chunks", `${chunked(1_000)}0\r\n\r\n`],
+  ["far too much in chunks that never end", chunked(10)],
+])("%s is answered and read no further: the connection ends", async (_what, text) => {
+  expect(await talk(await start(), text)).toEqual({ statuses: ["413"], isEnded: true });
+});
