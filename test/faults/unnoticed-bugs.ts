@@ -281,4 +281,11 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `      this.isCutOff = !request.complete;\n`,
     tests: ["test/adapters/rest/node.test.ts"],
   },
+  {
+    name: "a certificate that can't be used is told once for ever",
+    file: "adapters/cli/work/tls/renewal.ts",
+    from: `      this.#fault = "";\n    } catch (error)`,
+    to: `    } catch (error)`,
+    tests: ["test/adapters/cli/tls/renewal.test.ts"],
+  },
 ];

@@ -131,3 +131,21 @@ test("a pair that the server could not take is tried again, and then shown", asy
   await look();
   expect(shown).toEqual([second]);
 });
+
+test("the same fault is told again once a pair between was shown, or the files were as they are shown", async () => {
+  const { first, second, write, shown, look, told } = await scene();
+  const faults = (): number => told().filter((line) => line.includes("can't be used")).length;
+  write({ cert: "" });
+  await look();
+  write(first);
+  await look();
+  write({ cert: "" });
+  await look();
+  expect([faults(), shown]).toEqual([2, []]);
+  write(second);
+  await look();
+  write({ cert: "" });
+  await look();
+  await look();
+  expect([faults(), shown]).toEqual([3, [second]]);
+});
