@@ -4,13 +4,14 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
 import { OrchestratorError } from "fleetwright/errors";
 import { isSignature } from "./node-signature.ts";
 import type { OperatorSigner } from "./signer.ts";
 import { parseSshKey, UnreadableKey } from "./ssh-key.ts";
 import type { SshKey } from "./ssh-key.ts";
 import { codeOf } from "./system-error.ts";
+import { writeWhole } from "./write-whole.ts";
 
 /** How a key file is read. */
 export interface ReadSignerOptions {
@@ -85,8 +86,11 @@ export function createKeyFile(path: string): OperatorSigner {
     throw new OrchestratorError("ALREADY_EXISTS", { message: `There is a key in ${path} already.`, cause });
   }
   try {
-    writeSync(file, text);
-    fsyncSync(file);
+    writeWhole(file, text);
+  } catch (error) {
+    // What is there without a key would keep the next try from making one.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

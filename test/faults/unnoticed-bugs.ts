@@ -288,4 +288,17 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `    } catch (error)`,
     tests: ["test/adapters/cli/tls/renewal.test.ts"],
   },
+  {
+    name: "a key file that a full disk cut short keeps the next try from making one",
+    file: "adapters/client/node-signer.ts",
+    from: `    rmSync(path, { force: true });\n`,
+    tests: ["test/adapters/client/node-signer.test.ts"],
+  },
+  {
+    name: "a file of a secret ends where the disk took less than it was given",
+    file: "adapters/client/write-whole.ts",
+    from: `  for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);`,
+    to: `  writeSync(file, bytes, 0);`,
+    tests: ["test/adapters/client/node-signer.test.ts"],
+  },
 ];

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from "node:crypto";
-import { statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import nacl from "tweetnacl";
 import { describe, expect, it } from "vitest";
 import { createKeyFile, readSigner } from "fleetwright/client/node";
+import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("a key file", () => {
@@ -25,6 +26,24 @@ describe("a key file", () => {
     const path = join(temporaryFolder(), "key");
     const { publicKey } = createKeyFile(path);
     expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: "ALREADY_EXISTS" }));
+    expect(readSigner(path).publicKey).toBe(publicKey);
+  });
+
+  it("is whole on a disk that takes it in pieces", () => {
+    const path = join(temporaryFolder(), "key");
+    limitWrites({ piece: 50 });
+    const { publicKey } = createKeyFile(path);
+    expect(readSigner(path).publicKey).toBe(publicKey);
+  });
+
+  it("that a full disk keeps from being written is not there, and the next try makes one", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "key");
+    const { end } = limitWrites({ piece: 50, all: 50 });
+    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: "ENOSPC" }));
+    end();
+    expect(readdirSync(folder)).toEqual([]);
+    const { publicKey } = createKeyFile(path);
     expect(readSigner(path).publicKey).toBe(publicKey);
   });
 
