@@ -301,4 +301,11 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `  writeSync(file, bytes, 0);`,
     tests: ["test/adapters/client/node-signer.test.ts"],
   },
+  {
+    name: "what a full disk cut short stays beside a file of secrets",
+    file: "adapters/cli/private-file.ts",
+    from: `  } catch (error) {\n    rmSync(aside, { force: true });\n    throw error;`,
+    to: `  } catch (error) {\n    throw error;`,
+    tests: ["test/adapters/cli/private-files.test.ts"],
+  },
 ];
