@@ -308,4 +308,11 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `  } catch (error) {\n    throw error;`,
     tests: ["test/adapters/cli/private-files.test.ts"],
   },
+  {
+    name: "a new file is there whose name could not be made durable",
+    file: "adapters/cli/work/new-file.ts",
+    from: `      await rm(path, { force: true });\n      throw error;`,
+    to: `      throw error;`,
+    tests: ["test/adapters/cli/private-files.test.ts"],
+  },
 ];

@@ -25,7 +25,10 @@ export async function makeFile<Result>(
     await link(aside, path).catch((error: unknown) => {
       throw unwritable(path, error);
     });
-    await syncFolder(dirname(path));
+    await syncFolder(dirname(path)).catch(async (error: unknown) => {
+      await rm(path, { force: true });
+      throw error;
+    });
     return result;
   } finally {
     await target.close();
@@ -39,6 +42,9 @@ function unwritable(path: string, error: unknown): UsageError {
 
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
-  await folder.sync();
-  await folder.close();
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

@@ -1,8 +1,10 @@
 /** Files that appear, or are replaced, as a whole: whatever the disk does meanwhile. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { replacePrivateFile } from "../../../adapters/cli/private-file.ts";
+import { makeFile } from "../../../adapters/cli/work/new-file.ts";
 import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -31,4 +33,24 @@ test("a disk that is full in the middle leaves the old text, and nothing beside 
   end();
   expect(readFileSync(path, "utf8")).toBe(before);
   expect(readdirSync(folder)).toEqual(["secrets.key"]);
+});
+
+test("a new file whose name can't be made durable is not there, and may be made again", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "fleet.backup");
+  const handle = await open(folder, "r");
+  const prototype = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const { sync } = prototype;
+  const failing = vi.spyOn(prototype, "sync").mockImplementation(async function (this: typeof handle) {
+    if ((await this.stat()).isDirectory()) throw Object.assign(new Error("EIO"), { code: "EIO" });
+    await sync.call(this);
+  });
+  onTestFinished(() => failing.mockRestore());
+  const make = (): Promise<void> => makeFile(path, (target) => target.appendFile(after));
+  await expect(make()).rejects.toThrow("EIO");
+  expect(readdirSync(folder)).toEqual([]);
+  failing.mockRestore();
+  await make();
+  expect(readFileSync(path, "utf8")).toBe(after);
 });
