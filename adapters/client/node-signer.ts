@@ -4,7 +4,17 @@
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { closeSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import { isSignature } from "./node-signature.ts";
 import type { OperatorSigner } from "./signer.ts";
@@ -68,7 +78,8 @@ function sealedSigner(path: string, ssh: SshKey, ask: () => Promise<string | nul
 }
 
 /**
- * Makes a key pair and writes the private key to a new file that only its owner can read.
+ * Makes a key pair and writes the private key to a new file that only its owner can read. The file has its name when all of it is on
+ * disk, and both are when it returns; where it throws, nothing is left.
  *
  * @throws {OrchestratorError} `ALREADY_EXISTS` where there is a file: a key is never overwritten.
  */
@@ -78,23 +89,50 @@ export function createKeyFile(path: string): OperatorSigner {
     publicKeyEncoding: { format: "pem", type: "spki" },
     privateKeyEncoding: { format: "pem", type: "pkcs8" },
   });
-  let file: number;
+  if (existsSync(path)) throw thereIsOne(path);
+  const aside = `${path}.${process.pid}.part`;
   try {
-    file = openSync(path, "wx", 0o600);
-  } catch (cause) {
-    if (codeOf(cause) !== "EEXIST") throw cause;
-    throw new OrchestratorError("ALREADY_EXISTS", { message: `There is a key in ${path} already.`, cause });
+    rmSync(aside, { force: true });
+    withFile(openSync(aside, "wx", 0o600), (file) => writeWhole(file, text));
+    giveName(aside, path);
+    syncFolderOf(path);
+  } finally {
+    rmSync(aside, { force: true });
   }
+  return toSigner(createPrivateKey(text));
+}
+
+/** A name that is given, and not taken from another file. */
+function giveName(aside: string, path: string): void {
   try {
-    writeWhole(file, text);
+    linkSync(aside, path);
+  } catch (cause) {
+    if (codeOf(cause) === "EEXIST" || existsSync(path)) throw thereIsOne(path, cause);
+    // FAT, as on a stick, knows no second names.
+    renameSync(aside, path);
+  }
+}
+
+/** A key is given to a server right after: it must not be gone after a loss of power. */
+function syncFolderOf(path: string): void {
+  try {
+    withFile(openSync(dirname(path), "r"), fsyncSync);
   } catch (error) {
-    // What is there without a key would keep the next try from making one.
     rmSync(path, { force: true });
     throw error;
+  }
+}
+
+function withFile(file: number, use: (file: number) => void): void {
+  try {
+    use(file);
   } finally {
     closeSync(file);
   }
-  return toSigner(createPrivateKey(text));
+}
+
+function thereIsOne(path: string, cause?: unknown): OrchestratorError {
+  return new OrchestratorError("ALREADY_EXISTS", { message: `There is a key in ${path} already.`, cause });
 }
 
 function toSigner(key: KeyObject): OperatorSigner {

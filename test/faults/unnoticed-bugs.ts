@@ -291,7 +291,14 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "a key file that a full disk cut short keeps the next try from making one",
     file: "adapters/client/node-signer.ts",
-    from: `    rmSync(path, { force: true });\n`,
+    from: `    withFile(openSync(aside, "wx", 0o600), (file) => writeWhole(file, text));\n    giveName(aside, path);`,
+    to: `    withFile(openSync(path, "wx", 0o600), (file) => writeWhole(file, text));`,
+    tests: ["test/adapters/client/node-signer.test.ts"],
+  },
+  {
+    name: "a key that was just made is gone after a loss of power",
+    file: "adapters/client/node-signer.ts",
+    from: `    syncFolderOf(path);\n`,
     tests: ["test/adapters/client/node-signer.test.ts"],
   },
   {

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import fs, { readdirSync, statSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import nacl from "tweetnacl";
 import { describe, expect, it } from "vitest";
@@ -45,6 +46,45 @@ describe("a key file", () => {
     expect(readdirSync(folder)).toEqual([]);
     const { publicKey } = createKeyFile(path);
     expect(readSigner(path).publicKey).toBe(publicKey);
+  });
+
+  it("has its name when it is whole and on disk, so that a kill in between leaves none, and on disk is the name, too", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "key");
+    const steps: string[] = [];
+    const { fsyncSync } = fs;
+    const noting = (fd: number): void => {
+      fsyncSync(fd);
+      steps.push(`${fs.fstatSync(fd).isDirectory() ? "folder" : "file"} synced`, `${fs.existsSync(path)}`);
+    };
+    Object.assign(fs, { fsyncSync: noting });
+    syncBuiltinESMExports();
+    try {
+      createKeyFile(path);
+    } finally {
+      Object.assign(fs, { fsyncSync });
+      syncBuiltinESMExports();
+    }
+    expect(steps).toEqual(["file synced", "false", "folder synced", "true"]);
+    expect(readdirSync(folder)).toEqual(["key"]);
+  });
+
+  it("is made where the disk knows no second names, and never over another", () => {
+    const path = join(temporaryFolder(), "key");
+    const { linkSync } = fs;
+    const refusing = (): never => {
+      throw Object.assign(new Error("EPERM"), { code: "EPERM" });
+    };
+    Object.assign(fs, { linkSync: refusing });
+    syncBuiltinESMExports();
+    try {
+      const { publicKey } = createKeyFile(path);
+      expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: "ALREADY_EXISTS" }));
+      expect(readSigner(path).publicKey).toBe(publicKey);
+    } finally {
+      Object.assign(fs, { linkSync });
+      syncBuiltinESMExports();
+    }
   });
 
   it("that can't be made is not said to be there", () => {
