@@ -53,7 +53,9 @@ export class OwnersFolder {
   list(): OwnersEntry[] {
     const { folder, suffix } = this.#options;
     const names = namesIn(folder);
+    this.#forgetGone(names ?? []);
     if (names === null || (names.length > 0 && !this.#isSafe(folder, "folder"))) return [];
+    this.used(folder);
     const entries = names.sort().slice(0, mostEntries);
     return entries.flatMap((name) => {
       const path = join(folder, name);
@@ -101,7 +103,7 @@ export class OwnersFolder {
     return null;
   }
 
-  /** Says that an entry is used, so that the next fault of it is news. */
+  /** Says that an entry, or the folder, is used, so that the next fault of it is news. */
   used(path: string): void {
     this.#faults.delete(path);
   }
@@ -109,6 +111,15 @@ export class OwnersFolder {
   /** Ends the programs that run. */
   stop(): void {
     this.#abort.abort();
+  }
+
+  /** What comes again is news, with whatever fault. */
+  #forgetGone(names: readonly string[]): void {
+    if (this.#faults.size === 0) return;
+    const { folder } = this.#options;
+    const there = new Set(names.map((name) => join(folder, name)));
+    for (const path of this.#faults.keys())
+      if (path !== folder && !there.has(path)) this.#faults.delete(path);
   }
 
   #isSafe(path: string, kind: Kind): boolean {

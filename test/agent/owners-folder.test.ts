@@ -1,4 +1,4 @@
-import fs, { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -60,6 +60,35 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     expect(logger.of("warn")).toHaveLength(2);
     make(folder);
     expect(await custom.collect(never)).toEqual({});
+  });
+
+  test("is told again where a folder or an entry was as it should be in between", async () => {
+    const { custom, put, folder, logger } = begin();
+    const path = put("good.prom", "good 1\n");
+    for (const place of [folder, path])
+      for (let times = 1; times <= 2; times += 1) {
+        const mode = place === folder ? 0o755 : 0o644;
+        chmodSync(place, mode | 0o002);
+        for (let look = 0; look < 2; look++) expect(await custom.collect(never)).toEqual({});
+        chmodSync(place, mode);
+        expect(await custom.collect(never)).toEqual({ "custom.good": 1 });
+        const told = logger.lines.filter(({ fields }) => fields?.["path"] === place);
+        expect(told, `${place}, time ${times}`).toHaveLength(times);
+      }
+  });
+
+  test("is told again where an entry, or all of the folder, was gone in between", async () => {
+    const { custom, put, folder, logger } = begin();
+    const told: number[] = [];
+    for (const gone of [join(folder, "bad.prom"), folder, folder]) {
+      mkdirSync(folder, { recursive: true });
+      put("bad.prom", "what is this?\n");
+      for (let look = 0; look < 2; look++) await custom.collect(never);
+      told.push(logger.lines.length);
+      rmSync(gone, { recursive: true });
+      await custom.collect(never);
+    }
+    expect(told).toEqual([1, 2, 3]);
   });
 
   test("follows no link", async () => {

@@ -322,4 +322,16 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `      throw error;`,
     tests: ["test/adapters/cli/private-files.test.ts"],
   },
+  {
+    name: "the fault of a folder of the owner's is told once for ever",
+    file: "lib/agent/owners-folder.ts",
+    from: `    this.used(folder);\n`,
+    tests: ["test/agent/owners-folder.test.ts"],
+  },
+  {
+    name: "the fault of an entry of the owner's that was gone in between is not told",
+    file: "lib/agent/owners-folder.ts",
+    from: `    this.#forgetGone(names ?? []);\n`,
+    tests: ["test/agent/owners-folder.test.ts"],
+  },
 ];
