@@ -334,4 +334,11 @@ export const unnoticedBugs: readonly Bug[] = [
     from: `    this.#forgetGone(names ?? []);\n`,
     tests: ["test/agent/owners-folder.test.ts"],
   },
+  {
+    name: "what a program of the key has started is waited for without end",
+    file: "adapters/cli/work/secrets-key.ts",
+    from: `setTimeout(() => giveUp(\`took longer than \${programMs / 1_000} s\`), programMs)`,
+    to: `setTimeout(() => void child.kill("SIGKILL"), programMs)`,
+    tests: ["test/adapters/cli/secrets.test.ts"],
+  },
 ];

@@ -69,17 +69,33 @@ class KeyFile implements SecretsKeySource {
   }
 }
 
-/** Runs a program in a shell; what it prints are keys, the newest first. Its own words of a failure stay on its standard error. */
+/**
+ * Runs a program in a shell; what it prints are keys, the newest first. Its own words of a failure stay on its standard error.
+ *
+ * One that is given up is not waited for: to kill the shell ends nothing that it has started, which may hold its output open.
+ */
 function askProgram(command: string): Promise<readonly Uint8Array[]> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, { shell: true, stdio: ["ignore", "pipe", "inherit"], timeout: programMs });
+    const child = spawn(command, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
     let answer = "";
+    const giveUp = (why: string): void => {
+      clearTimeout(timer);
+      child.kill("SIGKILL");
+      // Who goes on printing is ended by that.
+      child.stdout.destroy();
+      reject(wrong(`The program of the key ${why}.`));
+    };
+    const timer = setTimeout(() => giveUp(`took longer than ${programMs / 1_000} s`), programMs);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       answer += text;
-      if (answer.length > longestAnswer) child.kill();
+      if (answer.length > longestAnswer) giveUp(`printed more than ${longestAnswer} characters`);
     });
-    child.on("error", (error) => reject(wrong("The program of the key can't be run.", error)));
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(wrong("The program of the key can't be run.", error));
+    });
     child.on("close", (code, signal) => {
+      clearTimeout(timer);
       if (code !== 0)
         return reject(wrong(`The program of the key ended with ${signal ?? code ?? "unknown"}.`));
       try {

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parseEnvFile } from "../../../adapters/cli/env-file.ts";
 import { secretsKeyFile, secretsKeyOf } from "../../../adapters/cli/work/secrets-key.ts";
 import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
@@ -165,6 +165,38 @@ describe("the server's key", () => {
     const error: unknown = await read().catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: "CONFIGURATION_INVALID" });
     expect(String(error)).not.toContain("hunter2");
+  });
+
+  it.each([
+    ["prints without end", "yes | cat", /printed more than 65536 characters/],
+    [
+      "prints too much, and ends",
+      `head -c 100000 /dev/zero | tr '\\0' ' '; echo ${"07".repeat(32)}`,
+      /printed more/,
+    ],
+  ])(
+    "is given up where a program %s, whatever that has started",
+    async (_what, secretsKeyCommand, reason) => {
+      const begun = performance.now();
+      const error: unknown = await secretsKeyOf({ ...none, secretsKeyCommand }, "/")
+        .read()
+        .catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", message: expect.stringMatching(reason) });
+      expect(performance.now() - begun).toBeLessThan(4_000);
+    },
+  );
+
+  it("is given up after 30 seconds where a program does not end, nor what it has started", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const secretsKeyCommand = "trap '' TERM; sleep 6 | cat; sleep 6";
+    const read = secretsKeyOf({ ...none, secretsKeyCommand }, "/").read();
+    const refused = expect(read).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: "The program of the key took longer than 30 s.",
+    });
+    vi.advanceTimersByTime(30_000);
+    await refused;
   });
 
   it("is refused where its file is damaged", async () => {
