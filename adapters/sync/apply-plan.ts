@@ -11,12 +11,14 @@ export interface ApplyOptions {
   prune: boolean;
   /** Told of each step that was made, at once. */
   onDone(step: FolderStep): void;
+  /** Ends it before the next step: one that was begun is finished, or what it replaces would be gone. */
+  signal?: AbortSignal;
 }
 
 /** What came of it. */
 export interface Applied {
   done: FolderStep[];
-  /** The step that failed and why; null where none did. What comes after it was not begun. */
+  /** The step that failed and why; null where none did, also where it was stopped. What comes after it was not begun. */
   failed: { step: FolderStep; error: unknown } | null;
   /** Not begun, or refused and waiting for others. */
   left: FolderStep[];
@@ -66,6 +68,8 @@ class Applier {
     const later: FolderStep[] = [];
     let hasMoved = false;
     for (const [at, step] of open.entries()) {
+      if (this.#options.signal?.aborted === true)
+        return this.#end(null, [...waiting.map((each) => each.step), ...later, ...open.slice(at)]);
       const first = waiting[0]?.step;
       if (first && !canMakeRoom(step, first)) {
         later.push(step);
@@ -86,7 +90,7 @@ class Applier {
     return waiting.length > 0 && !hasMoved ? this.#end(waiting[0]!, rest.slice(1)) : rest;
   }
 
-  #end(failed: Waiting, left: FolderStep[]): [] {
+  #end(failed: Waiting | null, left: FolderStep[]): [] {
     this.#failed = failed;
     this.#left = left;
     return [];

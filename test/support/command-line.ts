@@ -9,6 +9,7 @@ import { runCommandLine } from "fleetwright/cli";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import type { RunningServer } from "fleetwright/h3";
+import { deferred } from "./deferred.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** What a run of the command line came to. */
@@ -91,6 +92,31 @@ export async function runIn(
     untilHurried: (unwanted) => new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
     untilStopped: (unwanted) =>
       new Promise((resolve) => (unwanted ? unwanted.addEventListener("abort", () => resolve()) : resolve())),
+  });
+  return result;
+}
+
+/** Runs a command of the line's user and asks it to end as soon as it has printed that. */
+export async function runStopped(
+  { folder, server }: CommandLine,
+  isPrinted: (stdout: string) => boolean,
+  ...args: string[]
+): Promise<CommandResult> {
+  const result: CommandResult = { code: 0, stdout: "", stderr: "" };
+  const stop = deferred();
+  result.code = await runCommandLine(args, {
+    stdout(text) {
+      result.stdout += text;
+      if (isPrinted(result.stdout)) stop.resolve();
+    },
+    stderr: (text) => void (result.stderr += text),
+    environment: { FLEETWRIGHT_HOME: join(folder, "home"), FLEETWRIGHT_URL: server.url },
+    readInput: () => Promise.resolve(""),
+    untilHurried: () => new Promise(() => {}),
+    untilStopped(unwanted) {
+      unwanted?.addEventListener("abort", () => stop.resolve());
+      return stop.promise;
+    },
   });
   return result;
 }

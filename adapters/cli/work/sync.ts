@@ -73,8 +73,28 @@ export async function applySync(call: CommandCall, folder: string, options: Sync
   const onDone = (step: FolderStep): void => {
     if (call.options.json !== true) call.context.stdout(toLines([describeStep(step).join("  ")]));
   };
-  const applied = await applyPlan(call.client, plan, { prune, onDone });
+  const applied = await stoppable(call, (signal) => applyPlan(call.client, plan, { prune, onDone, signal }));
   return tell(call, applied, prune ? { ...plan, removals: [] } : plan);
+}
+
+/** Has the first signal end the work after what it is at; the second ends the process. */
+async function stoppable(
+  { context }: CommandCall,
+  work: (signal: AbortSignal) => Promise<Applied>,
+): Promise<Applied> {
+  const stop = new AbortController();
+  const done = new AbortController();
+  const stopped = context.untilStopped(done.signal).then(() => {
+    if (done.signal.aborted) return;
+    context.stderr("Finishing the step that it is at.\n");
+    stop.abort();
+  });
+  try {
+    return await work(stop.signal);
+  } finally {
+    done.abort();
+    await stopped;
+  }
 }
 
 /** `fleetwright sync export` */
@@ -120,10 +140,11 @@ function refuse(call: CommandCall, faults: FolderPlan["faults"]): ExitCode {
 }
 
 function tell(call: CommandCall, applied: Applied, plan: FolderPlan): ExitCode {
-  const { done, failed, left, half } = applied;
+  const { done, failed, left } = applied;
   const { context, options } = call;
+  const isWhole = failed === null && left.length === 0;
   if (options.json === true) showJson(call, applied);
-  else if (failed === null) {
+  else if (isWhole) {
     const said =
       done.length === 0 ? "Nothing was to be changed." : `Done: ${countSteps(done, { done: true })}`;
     context.stdout(toLines([said]));
@@ -131,24 +152,35 @@ function tell(call: CommandCall, applied: Applied, plan: FolderPlan): ExitCode {
     if (plan.removals.length > 0)
       context.stderr(`Left, for --prune was not given: ${countSteps(plan.removals, { done: false })}\n`);
   }
-  if (failed === null) return exitCode.ok;
+  if (isWhole) return exitCode.ok;
+  if (failed === null) {
+    context.stderr(`fleetwright: It was stopped.\n${describeBroken(applied)} ${again}\n`);
+    return exitCode.failure;
+  }
   const { step, error } = failed;
   const { text, code } = describeFailure(error);
   const what = `${step.kind.slice(0, -1)} ${step.name}`;
   context.stderr(text.replace(/^fleetwright: /, (start) => `${start}${toLine(what)}: `));
+  context.stderr(`${describeBroken(applied)} ${adviceFor(error)}\n`);
+  return code;
+}
+
+/** What was done before it ended, and what was not. */
+function describeBroken({ done, left, half }: Applied): string {
   const before = done.length === 0 ? "Nothing was done" : `Done: ${countSteps(done, { done: true })}`;
   const rest = left.length === 0 ? "nothing" : countSteps(left, { done: false });
   const names = half.map((each) => toLine(each.name)).join(", ");
   const gone = half.length > 0 ? ` The old one is gone, and the new one is not there, of: ${names}.` : "";
-  context.stderr(`${before} before it.${gone} Not begun: ${rest}. ${adviceFor(error)}\n`);
-  return code;
+  return `${before} before it.${gone} Not begun: ${rest}.`;
 }
+
+const again = "Run it again for the rest.";
 
 /** A contradiction that no other step has ended is one of the folder, or of what others keep on the server. */
 function adviceFor(error: unknown): string {
   return error instanceof ApiError && error.code === "RESOURCE_CONFLICT"
     ? "Nothing else of the folder makes room for it. Where two modules exchange a resource, take it from one of them, apply, and give it to the other."
-    : "Run it again for the rest.";
+    : again;
 }
 
 function showJson(call: CommandCall, { done, failed, left, half }: Applied): void {
