@@ -24,7 +24,8 @@ it("a sync apply that is stopped finishes the step it is at, and says what it di
   const { items } = JSON.parse(await line.print("--json", "operators", "list")) as {
     items: { username: string }[];
   };
-  expect(items.map(({ username }) => username).toSorted()).toEqual(["admin", "op-0", "op-1", "op-2"]);
+  const names = items.map(({ username }) => username).filter((name) => name.startsWith("op-"));
+  expect(names.toSorted()).toEqual(["op-0", "op-1", "op-2"]);
 
   expect((await line.run("sync", "apply", folder)).stdout).toContain("Done: 2 replaced\n");
 });
