@@ -1,5 +1,5 @@
 /** How the guides stand in the documentation site: under their own titles, in groups. `typedoc.json` names it. */
-import { Converter, Renderer } from "typedoc";
+import { Converter, PageEvent, Renderer } from "typedoc";
 
 /** Which group a page is in, by its folder. */
 const groups = [
@@ -29,4 +29,10 @@ export function load(app) {
     },
     1_000,
   );
+  // A guide is in nothing else, and its text begins with its title.
+  app.renderer.on(PageEvent.END, (event) => {
+    if (event.model.isDocument?.()) event.contents = event.contents?.replace(breadcrumb, "");
+  });
 }
+
+const breadcrumb = /<div class="tsd-page-title">\s*<ul class="tsd-breadcrumb"[^]*?<\/ul><\/div>/;
