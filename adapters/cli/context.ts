@@ -31,6 +31,8 @@ export interface CommandContext {
   untilStopped(unwanted?: AbortSignal): Promise<void>;
   /** The same for the time after {@link untilStopped} has resolved: somebody does not want to wait. */
   untilHurried(unwanted: AbortSignal): Promise<void>;
+  /** Has this said on standard error where a signal ends the process, which it does as before. Returns what takes that back. */
+  readonly sayWhenEnded?: (text: string) => () => void;
 }
 
 /** Exit codes, explained in docs/command-line.md. */

@@ -5,11 +5,12 @@ import { askerOf, confirm, firstLines } from "./ask.ts";
 import type { CommandCall } from "./call.ts";
 import type { ExitCode } from "./context.ts";
 import { findAgent } from "./find-agent.ts";
+import { whileGoingOn } from "./going-on.ts";
 import { describeOperation } from "./show-results.ts";
 import { nameOf } from "./show-state.ts";
 import type { BelievedResource } from "./show-state.ts";
 import { alignRows, toLine } from "./text.ts";
-import { awaitOperation, exitCodeOf, firstWaitSeconds } from "./wait.ts";
+import { awaitOperation, exitCodeOf } from "./wait.ts";
 
 /** Options of `fleetwright state forget`. */
 export interface ForgetOptions {
@@ -37,9 +38,10 @@ export async function forget(
       otherwise: "Nothing was forgotten.",
     });
   }
-  const wait_seconds = options.wait ? firstWaitSeconds : 0;
-  const { operation_id } = await client.state.forget(node_id, { resources: names, wait_seconds });
-  const operation = await awaitOperation(client, operation_id, options.wait);
+  const { operation_id } = await client.state.forget(node_id, { resources: names, wait_seconds: 0 });
+  const operation = await whileGoingOn(call, { kind: "operation", id: operation_id }, () =>
+    awaitOperation(client, operation_id, options.wait),
+  );
   call.show(operation, () => describeOperation(operation));
   return exitCodeOf([operation]);
 }

@@ -87,11 +87,25 @@ export const processContext: CommandContext = {
     return untilSignalled(unwanted);
   },
   untilHurried: untilSignalled,
+  sayWhenEnded,
 };
 
 const signals = ["SIGINT", "SIGTERM"] as const;
 
 const longestTimerMs = 2_147_483_647;
+
+/** The process still dies of the signal: a shell ends a loop only where its command did. */
+function sayWhenEnded(notice: string): () => void {
+  const forget = (): void => {
+    for (const signal of signals) process.off(signal, end);
+  };
+  const end = (signal: NodeJS.Signals): void => {
+    forget();
+    process.stderr.write(notice, () => process.kill(process.pid, signal));
+  };
+  for (const signal of signals) process.on(signal, end);
+  return forget;
+}
 
 function untilSignalled(unwanted?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

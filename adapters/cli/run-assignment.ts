@@ -8,13 +8,14 @@ import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { findRollout } from "./find-id.ts";
+import { whileGoingOn } from "./going-on.ts";
 import { toStrategy } from "./rollout-options.ts";
 import type { StrategyOptions } from "./rollout-options.ts";
 import { describeGroups, describeMembers, describeRecap, describeTotals } from "./show-groups.ts";
 import type { Grouped } from "./show-groups.ts";
 import { countOf, describeCounts } from "./show-results.ts";
 import { toLine, toLines } from "./text.ts";
-import { awaitRollout, firstWaitSeconds, isUnfinished } from "./wait.ts";
+import { awaitRollout, isUnfinished } from "./wait.ts";
 
 /** Options of `fleetwright assignments apply`. */
 export interface AssignmentRunOptions extends StrategyOptions {
@@ -33,8 +34,7 @@ export async function planAssignment(
   name: string,
   { wait }: { wait: boolean },
 ): Promise<ExitCode> {
-  const wait_seconds = wait ? firstWaitSeconds : 0;
-  return follow(call, await call.client.assignments.plan(name, { wait_seconds, show_agents: 0 }), wait);
+  return follow(call, await call.client.assignments.plan(name, { wait_seconds: 0, show_agents: 0 }), wait);
 }
 
 /** Applies; asks first where it is about more than one agent or would remove something, and somebody is there to ask. */
@@ -49,7 +49,7 @@ export async function applyAssignment(
   if (ask && plan !== undefined) await agreeToPlan(call, ask, { name, plan });
   const rollout = ask && plan === undefined ? await agree(call, ask, { name, strategy }) : strategy;
   const input = {
-    wait_seconds: wait ? firstWaitSeconds : 0,
+    wait_seconds: 0,
     show_agents: 0,
     ...(plan !== undefined && { plan_rollout_id: plan }),
     ...(rollout && { rollout }),
@@ -76,7 +76,10 @@ export function exitCodeOfRollout(rollout: RolloutDetail): ExitCode {
 }
 
 async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
-  return showRollout(call, await awaitRollout(call.client, begun, wait));
+  const rollout = await whileGoingOn(call, { kind: "rollout", id: begun.rollout_id }, () =>
+    awaitRollout(call.client, begun, wait),
+  );
+  return showRollout(call, rollout);
 }
 
 async function readGroups(client: Client, { rollout_id, recap }: RolloutDetail): Promise<Grouped> {
@@ -104,7 +107,7 @@ async function agree(
 ): Promise<RolloutStrategy> {
   const { client, context } = call;
   const bound = strategy?.max_removals ?? (await client.assignments.get(name)).rollout?.max_removals;
-  const begun = await client.assignments.plan(name, { wait_seconds: firstWaitSeconds, show_agents: 0 });
+  const begun = await client.assignments.plan(name, { wait_seconds: 0, show_agents: 0 });
   const preview = await awaitRollout(client, begun, true);
   const { told, removing } = await lookAt(client, preview);
   const most = removing.reduce((before, { counts }) => Math.max(before, counts.removed), 0);

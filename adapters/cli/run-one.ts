@@ -8,13 +8,14 @@ import type { ExitCode } from "./context.ts";
 import { staleHint, UsageError } from "./failure.ts";
 import { findAgent } from "./find-agent.ts";
 import { findOperation } from "./find-id.ts";
+import { whileGoingOn } from "./going-on.ts";
 import { LiveProgress } from "./live-progress.ts";
 import type { ParamOptions } from "./options.ts";
 import { agreeToRemovals, nothingRemoved } from "./removals.ts";
 import type { Agreed } from "./removals.ts";
 import { describeOperation } from "./show-results.ts";
 import { toLines } from "./text.ts";
-import { awaitOperation, exitCodeOf, firstWaitSeconds, isTold } from "./wait.ts";
+import { awaitOperation, exitCodeOf, isTold } from "./wait.ts";
 
 /** Options of `fleetwright plan` and `fleetwright apply`. */
 export interface RunOptions {
@@ -42,9 +43,8 @@ export async function runOne(
   const node_id = await findMachine(call, agent, options.plan);
 
   const isLive = options.wait && call.options.json !== true;
-  const wait_seconds = options.wait && !isLive ? firstWaitSeconds : 0;
   if (kind === "plan") {
-    const begun = await client.state.plan(node_id, { ...toPlanInput(options), wait_seconds });
+    const begun = await client.state.plan(node_id, { ...toPlanInput(options), wait_seconds: 0 });
     return follow(call, begun, { isLive, waits: options.wait });
   }
   // A plan that is named says itself what goes.
@@ -58,7 +58,7 @@ export async function runOne(
     }
     input = toAgreedInput(options, plan ? await agreeToRemovals(ask, plan, options) : nothingRemoved);
   }
-  const begun = await client.state.apply(node_id, { ...input, wait_seconds });
+  const begun = await client.state.apply(node_id, { ...input, wait_seconds: 0 });
   return follow(call, begun, { isLive, waits: options.wait });
 }
 
@@ -77,7 +77,7 @@ async function foresee(
   // Whoever sits here does not wait for an agent to come: the apply does.
   const { when_offline: _, ...input } = toPlanInput(options);
   try {
-    const { operation_id } = await client.state.plan(nodeId, { ...input, wait_seconds: firstWaitSeconds });
+    const { operation_id } = await client.state.plan(nodeId, { ...input, wait_seconds: 0 });
     return await awaitOperation(client, operation_id, true);
   } catch (error) {
     const isAway = error instanceof ApiError && error.code === "AGENT_OFFLINE";
@@ -101,7 +101,9 @@ async function follow(
   { operation_id }: Pick<Operation, "operation_id">,
   { isLive, waits }: { isLive: boolean; waits: boolean },
 ): Promise<ExitCode> {
-  const operation = isLive ? await showLive(call, operation_id) : await showEnd(call, operation_id, waits);
+  const show = (): Promise<Operation> =>
+    isLive ? showLive(call, operation_id) : showEnd(call, operation_id, waits);
+  const operation = await whileGoingOn(call, { kind: "operation", id: operation_id }, show);
   if (operation.error?.code === "PLAN_STALE") call.context.stderr(toLines([staleHint]));
   return exitCodeOf([operation]);
 }

@@ -2,27 +2,40 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { DriftDetail, Operation, OperationDetail, Rollout, RolloutDetail } from "fleetwright";
 import type { Client } from "../client/client.ts";
+import { isPassing } from "../client/retry.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { mayChange } from "./show-results.ts";
 
-/** How long the server is asked to wait with its answer. */
-export const firstWaitSeconds = 30;
+/** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
+const longestWaitSeconds = 30;
 
-/** Between two questions about something that takes longer than {@link firstWaitSeconds}. */
+/** Between two questions about something that takes longer. */
 const pollMs = 500;
 
-/** Reads an operation again and again until it has ended; every operation ends. Once only where nobody waits. */
+/** Reads something again and again until it has ended. A server that is away is waited for: what it began goes on without it. */
+async function awaitEndOf<Thing extends { status: string }>(
+  read: () => Promise<Thing>,
+  goesOn: (thing: Thing) => boolean,
+): Promise<Thing> {
+  for (;;) {
+    const thing = await read().catch((error: unknown) => {
+      if (isPassing(error)) return null;
+      throw error;
+    });
+    if (thing && !goesOn(thing)) return thing;
+    await pause(pollMs);
+  }
+}
+
+/** Waits until an operation has ended; every operation ends. Reads it once where nobody waits. */
 export async function awaitOperation(
   client: Client,
   operationId: string,
   waits: boolean,
 ): Promise<OperationDetail> {
-  for (;;) {
-    const operation = await client.operations.get(operationId);
-    if (!waits || !isOpen(operation)) return operation;
-    await pause(pollMs);
-  }
+  const read = (): Promise<OperationDetail> => client.operations.get(operationId);
+  return waits ? awaitEndOf(read, isOpen) : read();
 }
 
 /** The same for a rollout. It is without its agents then. */
@@ -36,23 +49,13 @@ export async function awaitRollout(
 
 /** Waits until a rollout, or a run, has ended: the server says when. It is without its agents. */
 export async function awaitEnd(client: Client, rolloutId: string): Promise<RolloutDetail> {
-  for (;;) {
-    const how = { show_agents: 0, wait_seconds: firstWaitSeconds };
-    const rollout = await client.rollouts.get(rolloutId, how);
-    if (!isUnfinished(rollout)) return rollout;
-    // A server that ends answers at once.
-    await pause(pollMs);
-  }
+  const how = { show_agents: 0, wait_seconds: longestWaitSeconds };
+  return awaitEndOf(() => client.rollouts.get(rolloutId, how), isUnfinished);
 }
 
 /** The same for a drift check. */
 export async function awaitDrift(client: Client, check: DriftDetail): Promise<DriftDetail> {
-  let drift = check;
-  while (isOpen(drift)) {
-    await pause(pollMs);
-    drift = await client.drift.get(drift.drift_id);
-  }
-  return drift;
+  return isOpen(check) ? awaitEndOf(() => client.drift.get(check.drift_id), isOpen) : check;
 }
 
 /** What the outcome of operations means for whoever called the command. */

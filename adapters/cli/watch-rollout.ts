@@ -3,6 +3,7 @@ import type { OrchestratorEvent, RolloutDetail } from "fleetwright";
 import { isPassing } from "../client/retry.ts";
 import type { CommandCall } from "./call.ts";
 import type { ExitCode } from "./context.ts";
+import { whileGoingOn } from "./going-on.ts";
 import { showRollout } from "./run-assignment.ts";
 import { showRun } from "./run-command.ts";
 import { toLine, toLines } from "./text.ts";
@@ -17,7 +18,11 @@ const lookMs = 1_000;
  * Shows how a rollout goes on until it has ended, then what it came to. A server that is away is waited for: its events are kept, and nothing
  * between is missed.
  */
-export async function watchRollout(call: CommandCall, rolloutId: string): Promise<ExitCode> {
+export function watchRollout(call: CommandCall, rolloutId: string): Promise<ExitCode> {
+  return whileGoingOn(call, { kind: "rollout", id: rolloutId }, () => watch(call, rolloutId));
+}
+
+async function watch(call: CommandCall, rolloutId: string): Promise<ExitCode> {
   const { client } = call;
   const read = (): Promise<RolloutDetail> => client.rollouts.get(rolloutId, { show_agents: 0 });
   const live = new LiveRollout(call);

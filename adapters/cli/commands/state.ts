@@ -15,7 +15,7 @@ import { describeCounts, describeDrift } from "../show-results.ts";
 import { describeState } from "../show-state.ts";
 import { idColumn, timeColumn } from "../text.ts";
 import type { Column } from "../text.ts";
-import { awaitDrift, firstWaitSeconds } from "../wait.ts";
+import { awaitDrift } from "../wait.ts";
 
 interface DriftOptions {
   last?: true;
@@ -62,7 +62,7 @@ export function addStateCommands(program: Command, run: Run): void {
           );
         const drift = last
           ? await verbs.latest(node_id)
-          : await awaitDrift(call.client, await verbs.check(node_id, { wait_seconds: firstWaitSeconds }));
+          : await awaitDrift(call.client, await verbs.check(node_id, { wait_seconds: 0 }));
         call.show(drift, () => describeDrift(name, drift));
         if (drift.status === "in_sync") return exitCode.ok;
         return drift.status === "drifted" ? exitCode.differs : exitCode.failure;
