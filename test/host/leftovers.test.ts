@@ -127,7 +127,7 @@ test("an agent that is killed while a program judges a copy leaves none for long
 });
 
 test.each([
-  ["refuses it", ["false"], "COMMAND_FAILED"],
+  ["refuses it", ["false", "%"], "COMMAND_FAILED"],
   ["is not there", ["/no/such/program", "%"], "HOST_ERROR"],
   ["takes the copy away", ["rm", "%"], undefined],
 ] as const)("no copy stays where the program %s", async (_what, validate, code) => {

@@ -11,7 +11,7 @@ const definition = {
   type: "file",
   path: join(folder, "conf"),
   content: "new",
-  validate: ["kill", "-9", String(process.pid)],
+  validate: ["sh", "-c", 'kill -9 "$0"', String(process.pid), "%"],
 };
 const resolution = resolveResource(definition, { module: "m" });
 if (!resolution.ok) throw new Error(JSON.stringify(resolution.issues));

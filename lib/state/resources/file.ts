@@ -51,7 +51,7 @@ const properties = z.strictObject({
   ...attributeShape,
   /** Keeps a copy of what stood before, so that it comes back on removal. Without it a removal leaves the file as it is. */
   backup: z.boolean().default(true),
-  /** A program that must accept the content before the file is replaced; the argument "%" is the path of a copy to test. */
+  /** A program that must accept the content before the file is replaced; one argument is "%", the path of a copy to test. */
   validate: argvSchema.optional(),
   /**
    * Replaces a link that stands at the path, which comes back when the resource is removed, and a file whose extended
@@ -78,6 +78,11 @@ export const fileSchema = properties
   .refine((spec) => (spec.source === undefined) === (spec.sha256 === undefined), {
     path: ["sha256"],
     message: "goes together with source",
+  })
+  // What is given no copy looks at the content that stands, and lets every other pass.
+  .refine(({ validate }) => validate === undefined || validate.slice(1).includes("%"), {
+    path: ["validate"],
+    message: 'needs the argument "%", the path of the copy that is to be tested',
   });
 
 const filePriorSchema = properties.extend({

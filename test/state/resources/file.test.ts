@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { HostCommand } from "../../../lib/host/host.ts";
+import { checkModule } from "../../../lib/module-format/check-module.ts";
+import { resolveResource } from "../../../lib/state/definition.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
 
@@ -158,6 +160,40 @@ describe("validate", () => {
     expect(results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED", exit_code: 1 });
     expect([state.read("/conf"), state.host.files.list("/")]).toEqual(["old", ["conf"]]);
   });
+});
+
+test.each([
+  ["nothing but a program", ["true"]],
+  ["the path of the file itself", ["nginx", "-t", "-c", "/conf"]],
+  ["% within an argument", ["sh", "-c", "visudo -cf %"]],
+  ["% as the program", ["%"]],
+])("a validate that is not given the copy judges the old content, and is refused: %s", (_what, validate) => {
+  const resolution = resolveResource(
+    { id: "f", type: "file", path: "/conf", content: "x", validate },
+    { module: "m" },
+  );
+  expect(resolution).toEqual({
+    ok: false,
+    issues: [
+      { path: ["validate"], message: 'needs the argument "%", the path of the copy that is to be tested' },
+    ],
+  });
+});
+
+test("a module says where the validate is that lacks the copy", () => {
+  const content = [
+    "name: m",
+    "params: { copy: { type: string } }",
+    "resources:",
+    "  - { type: file, path: /a, content: x, validate: [judge, '{{ params.copy }}'] }",
+    "  - type: file",
+    "    path: /b",
+    "    content: x",
+    "    validate: [nginx, -t]",
+  ].join("\n");
+  expect(checkModule(content).faults).toEqual([
+    expect.objectContaining({ path: ["resources", 1, "validate"], line: 8, column: 15 }),
+  ]);
 });
 
 describe("a file of several names", () => {
