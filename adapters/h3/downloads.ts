@@ -151,12 +151,19 @@ export class Downloads {
 
 /** Opens a file that is as long as it was when it was built. */
 async function openAsBuilt({ path, size }: DownloadFile): Promise<FileHandle> {
-  const handle = await open(path).catch((cause: unknown) => {
-    throw new OrchestratorError("UNAVAILABLE", { message: "The agent that was built can't be read.", cause });
-  });
-  if ((await handle.stat()).size === size) return handle;
+  const handle = await open(path).catch(refuseUnreadable);
+  try {
+    if ((await handle.stat()).size === size) return handle;
+  } catch (error) {
+    await handle.close();
+    refuseUnreadable(error);
+  }
   await handle.close();
   throw new OrchestratorError("UNAVAILABLE", {
     message: "The agent is not as it was built: run `npm run build:agent` again.",
   });
+}
+
+function refuseUnreadable(cause: unknown): never {
+  throw new OrchestratorError("UNAVAILABLE", { message: "The agent that was built can't be read.", cause });
 }

@@ -3,12 +3,13 @@
  * liked, and the refusal said that the service was stopping. A download that broke off had to begin again.
  */
 import { once } from "node:events";
-import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { H3, serve } from "h3";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
 import { downloadLimits, Downloads, type DownloadLimits } from "../../../adapters/h3/downloads.ts";
@@ -229,3 +230,30 @@ test("what could not be sent holds no place: neither a file that is gone, nor on
     expect(await (await ask()).text()).toBe("0123456789");
   }
 });
+
+test("a file that can be opened but not looked at is closed again", async () => {
+  const folder = builtFolder(10);
+  const path = join(folder, "agent.tar.gz");
+  const handle = await open(path);
+  const failing = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "stat");
+  onTestFinished(() => failing.mockRestore());
+  await handle.close();
+  failing.mockRejectedValue(Object.assign(new Error("EIO: i/o error, fstat"), { code: "EIO" }));
+  const downloads = new Downloads();
+  const asked = { method: "GET", headers: new Headers(), address: "192.0.2.1" };
+  const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size: 10, path };
+  await expect(downloads.answer(asked, file)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(openPaths()).not.toContain(path);
+});
+
+/** What this process has open. */
+function openPaths(): string[] {
+  return readdirSync("/proc/self/fd").map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      // The folder that is listed is closed by now.
+      return "";
+    }
+  });
+}
