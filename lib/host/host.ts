@@ -210,7 +210,10 @@ export interface HostFiles {
   hashFile(path: string, signal?: AbortSignal): FileDigest | Promise<FileDigest>;
   /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
   compareFile(path: string, content: Uint8Array): FileComparison;
-  /** Where a link points, as it was given. `HOST_ERROR` where no link stands. */
+  /**
+   * Where a link points, as it was given; a byte that is no part of UTF-8 is the lone surrogate U+DC00 and its value, which
+   * `makeSymlink` makes the byte again. `HOST_ERROR` where no link stands.
+   */
   readLink(path: string): string;
   /** What a file or folder has beside content, mode and owner; null where nothing stands or the system can't tell. */
   extras(path: string): FileExtras | null;
@@ -236,7 +239,7 @@ export interface HostFiles {
   makeSymlink(path: string, target: string, owner?: FileOwner): void;
   /**
    * Renames a file or link, in the place of a file or link that stands there; copies it, as it is, where that is another file
-   * system. Of files below a folder, what comes may stand anywhere. A promise only where it is large.
+   * system: a power loss before the next barrier may then leave neither, so it is for what can be made again. Of files below a folder, what comes may stand anywhere. A promise only where it is large.
    */
   move(from: string, to: string): void | Promise<void>;
   /**

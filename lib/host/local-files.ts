@@ -27,6 +27,7 @@ import type {
   HostFiles,
   WriteOptions,
 } from "./host.ts";
+import { toTargetText } from "./link-target.ts";
 import { attempt, orNull } from "./local-attempt.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
@@ -131,7 +132,7 @@ export class LocalFiles implements HostFiles {
   }
 
   readLink(path: string): string {
-    return attempt(path, (real) => readlinkSync(real), this.#paths);
+    return attempt(path, (real) => toTargetText(readlinkSync(real, "buffer")), this.#paths);
   }
 
   list(path: string): string[] {

@@ -3,6 +3,7 @@ import { fstatSync, futimesSync, lstatSync, readlinkSync, renameSync, unlinkSync
 import { andThen, type MaybeWaiting } from "../internal/maybe-waiting.ts";
 import { readExtras } from "./extra-attributes.ts";
 import { errnoOf, hostError } from "./host-error.ts";
+import { toTargetText } from "./link-target.ts";
 import { attempt } from "./local-attempt.ts";
 import type { PathUse } from "./local-paths.ts";
 import { copyFile, withFile } from "./open-file.ts";
@@ -62,7 +63,7 @@ function copyLink(source: string, to: string, { paths, pending }: LocalFilesPart
     to,
     (real, lasting) => {
       pending.begin(lasting);
-      placeLink(real, readlinkSync(source), { uid, gid });
+      placeLink(real, toTargetText(readlinkSync(source, "buffer")), { uid, gid });
       paths.forget();
       pending.addEntry(lasting);
     },

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { hostError } from "./host-error.ts";
 import type { FileOwner } from "./host.ts";
+import { toTargetBytes } from "./link-target.ts";
 import { orNull } from "./local-attempt.ts";
 import type { HeldPath, LocalPaths } from "./local-paths.ts";
 import { readFlags, refuseLinked, setSpecialAttributes, withFile } from "./open-file.ts";
@@ -75,7 +76,7 @@ export function makeFolder(real: string, dress: (fd: number) => void): void {
 /** Makes or replaces a link at once. */
 export function placeLink(real: string, target: string, owner: FileOwner): void {
   const temporary = temporaryBeside(real);
-  symlinkSync(target, temporary);
+  symlinkSync(toTargetBytes(target), temporary);
   try {
     if (owner.uid !== undefined || owner.gid !== undefined) setSpecialAttributes(temporary, owner);
     renameSync(temporary, real);

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { toShownTarget } from "../../host/link-target.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -88,11 +89,11 @@ function check(spec: SymlinkSpec, host: Host): Change[] {
   if (!stat) {
     return [
       { property: "ensure", before: "absent", after: "present" },
-      { property: "target", before: null, after: spec.target },
+      { property: "target", before: null, after: toShownTarget(spec.target) },
     ];
   }
   if (before === spec.target) return compareAttributes(ownerOf(spec), stat, host);
-  return [{ property: "target", before, after: spec.target }];
+  return [{ property: "target", before: before && toShownTarget(before), after: toShownTarget(spec.target) }];
 }
 
 function ownerOf({ owner, group, uid, gid }: SymlinkSpec): AttributeProperties {

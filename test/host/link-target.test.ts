@@ -1,0 +1,51 @@
+/**
+ * A link whose target is not UTF-8. Symptom: what stood before was noted with U+FFFD in place of such bytes, so a removal, a purge
+ * that was taken back, and a move to another file system made a link to something else.
+ */
+import { readlinkSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { toTargetBytes, toTargetText } from "../../lib/host/link-target.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
+import { runState } from "../../lib/state/run/engine.ts";
+import { declare } from "../support/state-fixture.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const targets: [string, number[]][] = [
+  ["Latin-1", [...Buffer.from("/srv/caf"), 0xe9]],
+  ["a character that is cut off", [0x61, 0xe2, 0x82, 0x2f, 0x62]],
+  ["a surrogate in UTF-8", [0xed, 0xb2, 0x80]],
+  ["beside characters of every length", [0xff, ...Buffer.from("aé€😀"), 0x80]],
+  ["nothing but UTF-8", [...Buffer.from("aé€😀")]],
+];
+
+test.each(targets)("a target of %s is the same bytes again", (_what, bytes) => {
+  const text: unknown = JSON.parse(JSON.stringify(toTargetText(Buffer.from(bytes))));
+  expect([...toTargetBytes(String(text))]).toEqual(bytes);
+});
+
+test.each<[string, (folder: string) => JsonObject]>([
+  ["another link", (folder) => ({ type: "symlink", path: join(folder, "link"), target: "elsewhere" })],
+  ["a file", (folder) => ({ type: "file", path: join(folder, "link"), content: "x", force: true })],
+  ["a folder that was purged", (folder) => ({ type: "directory", path: folder, purge: true })],
+])("the link comes back when what took its place is removed: %s", async (_what, definition) => {
+  const folder = join(temporaryFolder());
+  const host = new LocalHost({ stateFolder: join(temporaryFolder(), "state") });
+  const bytes = Buffer.from([0x61, 0xe9, 0x2f, 0x62]);
+  symlinkSync(bytes, join(folder, "link"));
+  const run = async (definitions: JsonObject[], applied: AppliedResource[]): Promise<AppliedResource[]> => {
+    const { signal } = new AbortController();
+    const desired = declare(definitions);
+    const options = { desired, applied, host, clock: systemClock, signal, timeoutMs: 60_000 };
+    const { status, results, applied: after } = await runState({ mode: "apply", ...options });
+    expect(status, JSON.stringify(results)).toBe("succeeded");
+    expect(JSON.stringify(results)).not.toContain("\\udc");
+    return JSON.parse(JSON.stringify(after)) as AppliedResource[];
+  };
+  const applied = await run([{ id: "it", ...definition(folder) }], []);
+  await run([], applied);
+  expect(readlinkSync(join(folder, "link"), "buffer")).toEqual(bytes);
+});
