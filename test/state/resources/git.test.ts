@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -307,6 +308,35 @@ describe.skipIf(!here)("on this machine", () => {
       expect((await run({}))?.outcome).toBe("changed");
       expect(git(path, "status", "--porcelain")).toBe("");
     }
+  });
+
+  /** Leaves a lock of a git that is gone; of before the machine started, or of this minute. */
+  function lock(path: string, name: string, when: "before" | "now"): string {
+    const file = join(path, ".git", name);
+    writeFileSync(file, "");
+    if (when === "before") utimesSync(file, 1_000_000_000, 1_000_000_000);
+    return file;
+  }
+
+  test("locks that a power loss left are in the way of neither a change nor a removal", async () => {
+    const { url } = makeRepository("locked");
+    const { path, run } = clone(url);
+    await run({ revision: "v1" });
+    for (const name of ["index.lock", "HEAD.lock", "config.lock", "shallow.lock"]) lock(path, name, "before");
+    expect(await run({})).toMatchObject({ outcome: "changed" });
+    expect(readFileSync(join(path, "page"), "utf8")).toBe("two\n");
+    lock(path, "config.lock", "before");
+    expect((await run(null))?.outcome).toBe("changed");
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("a lock that was made since the machine started is somebody's", async () => {
+    const { url } = makeRepository("busy");
+    const { path, run } = clone(url);
+    await run({ revision: "v1" });
+    const held = lock(path, "index.lock", "now");
+    expect(await run({})).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED" });
+    expect(existsSync(held)).toBe(true);
   });
 
   test("an interrupted removal is finished, though the files that are gone look changed", async () => {

@@ -4,6 +4,7 @@ import { toPublicUrl } from "../../../internal/url-text.ts";
 import type { Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
 import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
+import { removeStaleLocks } from "./stale-locks.ts";
 
 /** What is wanted of a clone. */
 export interface WantedClone extends GitPlace {
@@ -117,6 +118,7 @@ export async function differingSubmodules(place: GitPlace, machine: Machine): Pr
 export async function bringTo(spec: WantedClone, machine: Machine): Promise<void> {
   const { remote, repository, force } = spec;
   const git = (...args: string[]): Promise<unknown> => changeClone(spec, args, machine);
+  await removeStaleLocks(spec, machine);
   // Without a template there are no hooks; over a clone that stands it does nothing.
   await git("init", "--quiet", "--template=");
   await git("config", "--replace-all", `remote.${remote}.url`, storedAddress(repository));
@@ -181,6 +183,7 @@ export async function emptyClone(place: GitPlace, machine: Machine): Promise<voi
     machine.signal.throwIfAborted();
     if (exitCode !== 0) throw refuse(path, "can't be emptied");
   };
+  await removeStaleLocks(place, machine);
   if (machine.host.files.stat(`${path}/.git/HEAD`))
     await changeClone(place, ["config", removing, "true"], machine);
   const others = names.filter((name) => name !== ".git");
