@@ -24,7 +24,7 @@ import {
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
-import { findGroupRows, membershipPlaces } from "./shared/group-rows.ts";
+import { findGroupRows, isKept, membershipPlaces } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { readText } from "./shared/text-file.ts";
@@ -68,9 +68,12 @@ function check(spec: UserSpec, host: Host): Change[] {
   refuseConfined(host, "user");
   requireLinux(host, "user");
   const user = findUser(host, spec.name);
+  const changes: Change[] = isKept(host, spec.name)
+    ? [{ property: "group_kept", before: true, after: false }]
+    : [];
   if (spec.ensure === "absent")
-    return user ? [{ property: "ensure", before: "present", after: "absent" }] : [];
-  const changes: Change[] = user ? [] : [{ property: "ensure", before: "absent", after: "present" }];
+    return user ? [{ property: "ensure", before: "present", after: "absent" }] : changes;
+  if (!user) changes.push({ property: "ensure", before: "absent", after: "present" });
   const compare = (property: string, before: string | number | null, after?: string | number): void => {
     if (after !== undefined && after !== before) changes.push({ property, before, after });
   };

@@ -165,6 +165,14 @@ function clone(url: string) {
   return { path, folder, run };
 }
 
+/** Leaves a lock of a git that is gone; of before the machine started, or of this minute. */
+function lock(path: string, name: string, when: "before" | "now"): string {
+  const file = join(path, ".git", name);
+  writeFileSync(file, "");
+  if (when === "before") utimesSync(file, 1_000_000_000, 1_000_000_000);
+  return file;
+}
+
 const here = hasPrograms("clones on this machine", "git", "rm");
 
 describe.skipIf(!here)("on this machine", () => {
@@ -309,14 +317,6 @@ describe.skipIf(!here)("on this machine", () => {
       expect(git(path, "status", "--porcelain")).toBe("");
     }
   });
-
-  /** Leaves a lock of a git that is gone; of before the machine started, or of this minute. */
-  function lock(path: string, name: string, when: "before" | "now"): string {
-    const file = join(path, ".git", name);
-    writeFileSync(file, "");
-    if (when === "before") utimesSync(file, 1_000_000_000, 1_000_000_000);
-    return file;
-  }
 
   test("locks that a power loss left are in the way of neither a change nor a removal", async () => {
     const { url } = makeRepository("locked");

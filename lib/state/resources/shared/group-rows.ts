@@ -93,6 +93,25 @@ export function setMembers(host: Host, name: string, members: readonly string[])
   ]);
 }
 
+/**
+ * Is a member of a group that userdel must not take with its user, and no user himself: whoever finds him knows that a removal
+ * was not finished.
+ */
+const keeper = "fleetwright-removes";
+
+/** Whether a group was kept through the removal of its user, and was not given back. */
+export function isKept(host: Host, name: string): boolean {
+  return namesOf(findRow(host, groupPath, name)?.[3]).includes(keeper);
+}
+
+/** Makes the group of a user stay when he is removed, or gives it back as it stood. */
+export function keepGroup(host: Host, name: string, isToStay: boolean): void {
+  editRow(host, groupPath, name, ([group = "", password = "", gid = "", list]) => {
+    const members = namesOf(list).filter((member) => member !== keeper);
+    return [group, password, gid, [...members, ...(isToStay ? [keeper] : [])].join()];
+  });
+}
+
 /** Where a user stands in every group that names him. */
 export function membershipPlaces(host: Host, user: string): MembershipPlace[] {
   const places = new Map<string, MembershipPlace>();

@@ -4,7 +4,7 @@ import type { Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
 import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
 import { act } from "../shared/command.ts";
-import { restoreGroupRows, restoreMembershipPlaces } from "../shared/group-rows.ts";
+import { isKept, keepGroup, restoreGroupRows, restoreMembershipPlaces } from "../shared/group-rows.ts";
 import { wantedGroups } from "./obstacles.ts";
 import { bareHash, wantedPassword } from "./password.ts";
 import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
@@ -22,6 +22,7 @@ export async function applyUser(
   const run: Run = (argv) => act({ argv }, { host, signal });
   const ensure = changes.find((change) => change.property === "ensure");
   if (spec.ensure === "absent") return removeUser(spec, host, run);
+  if (isKept(host, spec.name)) keepGroup(host, spec.name, false);
   const makesGroup = ensure !== undefined && spec.group !== undefined && !groupExists(spec.group, host);
   if (ensure) await makeUser(spec, host, run);
   else await changeUser(spec, changes, run);
@@ -105,22 +106,19 @@ const flags: Readonly<Record<string, string>> = {
   comment: "-c",
 };
 
-/** userdel takes the group of the user's name with it, unless that has a member: root is one for that long. */
+/** userdel takes the group of the user's name with it, unless that has a member. */
 async function removeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const { name } = spec;
-  const home = findUser(host, name)?.home ?? "";
+  const user = findUser(host, name);
+  const home = user?.home ?? "";
   if (spec.remove_home && home !== "") requireOwnWay(home, host);
-  const group = spec.keep_group === true ? findGroup(host, name) : null;
-  const remove = (): Promise<unknown> => run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
-  if (group === null || group.members.some((member) => member !== name)) return void (await remove());
-  await run(["gpasswd", "-M", "root", name]);
-  let members = group.members.join(",");
+  const keeps = isKept(host, name) || (spec.keep_group === true && findGroup(host, name) !== null);
+  if (keeps && user) keepGroup(host, name, true);
   try {
-    await remove();
-    members = "";
+    // Where a kill came after it, the group alone is left to do.
+    if (user) await run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
   } finally {
-    // A user who is signed in stays, and root is no member for it.
-    await run(["gpasswd", "-M", members, name]);
+    if (keeps) keepGroup(host, name, false);
   }
 }
 
