@@ -34,7 +34,10 @@ export interface HostCommand {
   onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
 }
 
-/** How a program ended. Output beyond {@link HostCommand.maxOutputBytes} a stream is dropped and marked. */
+/**
+ * How a program ended. Output beyond {@link HostCommand.maxOutputBytes} a stream is dropped and marked: of stdout what came after,
+ * of stderr what came before, since a program says last why it failed.
+ */
 export interface HostCommandResult {
   /** Null where a signal ended it. */
   exitCode: number | null;

@@ -143,22 +143,74 @@ interface Collected {
   text(): string;
 }
 
+/** What does not fit is still read, or the program would wait for ever. */
 function collect(
   child: ChildProcess,
   stream: "stdout" | "stderr",
-  { onOutput, maxOutputBytes }: HostCommand,
+  { onOutput, maxOutputBytes = defaultMaxOutputBytes }: HostCommand,
 ): Collected {
-  const pieces: Buffer[] = [];
-  let room = maxOutputBytes ?? defaultMaxOutputBytes;
-  const collected: Collected = { truncated: false, text: () => Buffer.concat(pieces).toString("utf8") };
+  const collected = stream === "stdout" ? new Beginning(maxOutputBytes) : new End(maxOutputBytes);
   child[stream]?.on("data", (piece: Buffer) => {
     onOutput?.(stream, piece);
-    // What does not fit is still read, or the program would wait for ever.
-    if (piece.length > room) collected.truncated = true;
-    const kept = piece.subarray(0, room);
-    if (kept.length === 0) return;
-    room -= kept.length;
-    pieces.push(kept);
+    collected.take(piece);
   });
   return collected;
+}
+
+/** Answers are taken apart from their beginning. */
+class Beginning implements Collected {
+  truncated = false;
+  readonly #pieces: Buffer[] = [];
+  #room: number;
+
+  constructor(maxBytes: number) {
+    this.#room = maxBytes;
+  }
+
+  take(piece: Buffer): void {
+    if (piece.length > this.#room) this.truncated = true;
+    const kept = piece.subarray(0, this.#room);
+    if (kept.length === 0) return;
+    this.#room -= kept.length;
+    this.#pieces.push(kept);
+  }
+
+  text(): string {
+    return Buffer.concat(this.#pieces).toString("utf8");
+  }
+}
+
+/** Why a program failed is what it says last, after any number of warnings. */
+class End implements Collected {
+  readonly #maxBytes: number;
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+  #isCut = false;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get truncated(): boolean {
+    return this.#isCut || this.#bytes > this.#maxBytes;
+  }
+
+  take(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#bytes += piece.length;
+    for (let [first] = this.#pieces; first !== undefined; [first] = this.#pieces) {
+      if (this.#bytes - first.length < this.#maxBytes) break;
+      this.#bytes -= first.length;
+      this.#isCut = true;
+      this.#pieces.shift();
+    }
+  }
+
+  text(): string {
+    const all = Buffer.concat(this.#pieces);
+    let from = Math.max(0, all.length - this.#maxBytes);
+    // It begins with no part of a character.
+    if (this.truncated) while (((all[from] ?? 0) & 0xc0) === 0x80) from += 1;
+    return all.toString("utf8", from);
+  }
 }

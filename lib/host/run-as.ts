@@ -62,7 +62,8 @@ export function startAs(account: LocalAccount, start: StartAs, cwd: string): Sta
 
 /** `HOST_ERROR` where the user may not run the program, which is no result of the program itself. */
 export function requireStarted([program]: HostCommand["argv"], result: HostCommandResult): void {
-  const { exitCode, stderr } = result;
+  const { exitCode, stderr, truncated } = result;
+  if (truncated.stderr) return;
   if (exitCode !== 126 && exitCode !== 127) return;
   if (stderr.startsWith(`${starter}: `)) throw hostError(program, "EACCES");
 }

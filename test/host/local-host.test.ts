@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
+import { act } from "../../lib/state/resources/shared/command.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
 import { type FileServer, serveFiles } from "../support/file-server.ts";
 
@@ -152,6 +153,18 @@ describe("programs", () => {
       stderr: "end\n",
       truncated: { stdout: true, stderr: false },
     });
+  });
+
+  test("are quoted with what they said last, however much they wrote before", async () => {
+    const script = "yes 'warning: é' | head -c 400000 >&2; echo >&2; echo 'fatal: no space left' >&2; exit 3";
+    const machine = { host: host(), signal: never };
+    const failing = act({ argv: ["/bin/sh", "-c", script] }, machine);
+    await expect(failing).rejects.toThrow(/^\/bin\/sh exited with 3: .*fatal: no space left$/);
+    const { stderr, truncated } = await machine.host.run({ argv: ["/bin/sh", "-c", script] }, never);
+    expect(truncated).toEqual({ stdout: false, stderr: true });
+    expect(Buffer.byteLength(stderr)).toBeGreaterThan(262_140);
+    expect(Buffer.byteLength(stderr)).toBeLessThanOrEqual(262_144);
+    expect(stderr).not.toContain("\ufffd");
   });
 
   test("are kept longer output of where the command says so", async () => {
