@@ -27,7 +27,7 @@ export function matches(name: string, wanted: readonly string[]): boolean {
  * @param view - Default: everything in full.
  */
 export function describeMetrics(agent: string, history: MetricHistory, view?: TableView): string {
-  const { from, to, step_seconds, series } = history;
+  const { from, to, step_seconds, series, next_cursor } = history;
   if (series.length === 0)
     return toLines([toLine(`${agent}: nothing was measured between ${from} and ${to}.`)]);
   const drawn = sinceFirst(history);
@@ -40,7 +40,10 @@ export function describeMetrics(agent: string, history: MetricHistory, view?: Ta
       series,
       [...valueColumns, ["COURSE", (each) => sparkline(each, drawn, room), { isWhole: true }]],
       view,
-    )
+    ) +
+    (next_cursor === null
+      ? ""
+      : toLines([toLine("There are more. Name a series, or the beginning of some, to see it.")]))
   );
 }
 

@@ -128,7 +128,7 @@ export class MetricIntake {
     samples: MessageOf<AgentMessage, "metrics">["samples"],
   ): Promise<readonly SampleRow[]> {
     const { storage, clock, logger } = this.#context;
-    const state = await this.#stateOf(nodeId, samples);
+    const state = await this.#stateOf(nodeId);
     // Not acknowledged: where it was not removed, the agent sends them again.
     if (state === null) return [];
     const { rows, through, leftOut } = takeSamples(samples, state, this.#now());
@@ -148,21 +148,16 @@ export class MetricIntake {
   }
 
   /**
-   * What is known of an agent; with its first message of a connection, from what is stored since the times that it brings. Null where it left,
-   * or was removed, while that was read.
+   * What is known of an agent; with its first message of a connection, from the newest sample that is stored. Null where it left, or was
+   * removed, while that was read.
    */
-  async #stateOf(nodeId: string, samples: readonly { at: string }[]): Promise<AgentState | null> {
+  async #stateOf(nodeId: string): Promise<AgentState | null> {
     const known = this.#agents.get(nodeId);
     if (known) return known;
     const { storage, clock } = this.#context;
     const mark = Symbol(nodeId);
     this.#reading.set(nodeId, mark);
-    const from = Math.min(...samples.map(({ at }) => Date.parse(at)));
-    const stored = await storage.series?.query(nodeId, { from, to: Infinity });
-    const lastAt = Math.max(
-      -Infinity,
-      ...Object.values(stored ?? {}).map((points) => points.at(-1)?.at ?? 0),
-    );
+    const lastAt = (await storage.series?.newest(nodeId))?.at ?? -Infinity;
     if (this.#reading.get(nodeId) !== mark) return null;
     this.#reading.delete(nodeId);
     const kept: KeptNames = this.#left.get(nodeId) ?? noSamples(lastAt, clock.monotonic());

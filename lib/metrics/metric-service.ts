@@ -2,20 +2,10 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { dayMs, hourMs } from "../internal/durations.ts";
+import { dayMs } from "../internal/durations.ts";
 import { eachDocument } from "../storage/each-document.ts";
-import type { SamplePoint, SampleRow } from "../storage/storage.ts";
+import type { SampleRow } from "../storage/storage.ts";
 import { MetricIntake } from "./metric-intake.ts";
-
-/**
- * How old the newest sample may be, in turn: it is nearly always in the first stretch. What is older than a day may be there as points of five
- * minutes, so that a stretch of a day holds few; all that an agent which is away has measured in a month would take 70 MB.
- */
-const agesMs: readonly number[] = [
-  300_000,
-  ...Array.from({ length: 13 }, (_, n) => (n + 1) * 2 * hourMs),
-  ...Array.from({ length: 400 }, (_, n) => (n + 2) * dayMs),
-];
 
 /** How far back removals are made sure of at the start. */
 const removedMs = dayMs;
@@ -67,25 +57,13 @@ export class MetricService {
     return this.#context.options.metricsIntervalSeconds * 1_000;
   }
 
-  /** The newest sample of an agent; null where there is none. */
-  async latest(nodeId: string): Promise<SampleRow | null> {
-    const now = this.#context.fleetTime.now();
-    let to = Infinity;
-    for (const ageMs of agesMs) {
-      const found = await this.#newest(nodeId, { from: now - ageMs, to });
-      if (found) return found;
-      to = now - ageMs;
-    }
-    return null;
-  }
-
-  /** The newest sample of an agent that is not older than so many milliseconds. */
-  within(nodeId: string, windowMs: number): Promise<SampleRow | null> {
-    return this.#newest(nodeId, { from: this.#context.fleetTime.now() - windowMs, to: Infinity });
-  }
-
-  async #newest(nodeId: string, range: { from: number; to: number }): Promise<SampleRow | null> {
-    return newestRow((await this.#context.storage.series?.query(nodeId, range)) ?? {});
+  /**
+   * The newest sample of an agent; null where there is none.
+   *
+   * @param since - The oldest that is looked for, in milliseconds since 1970. Default: any.
+   */
+  async latest(nodeId: string, since?: number): Promise<SampleRow | null> {
+    return (await this.#context.storage.series?.newest(nodeId, since)) ?? null;
   }
 
   async #configure(nodeId: string): Promise<void> {
@@ -118,17 +96,4 @@ export class MetricService {
       .finally(() => this.#removing.delete(removal));
     this.#removing.add(removal);
   }
-}
-
-/** The values of the newest time of which there are any. */
-function newestRow(stored: Record<string, SamplePoint[]>): SampleRow | null {
-  let at = -Infinity;
-  for (const points of Object.values(stored)) at = Math.max(at, points.at(-1)?.at ?? -Infinity);
-  if (at === -Infinity) return null;
-  const values: Record<string, number> = {};
-  for (const [name, points] of Object.entries(stored)) {
-    const last = points.at(-1);
-    if (last?.at === at) values[name] = last.mean;
-  }
-  return { at, values };
 }

@@ -5,11 +5,12 @@ import type { Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { hourMs } from "../internal/durations.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { MetricService } from "./metric-service.ts";
-import { stepOf, toPoints, unitOf } from "./points.ts";
+import { readPlace, writePlace } from "./history-cursor.ts";
+import { rangeOf, toPoints, unitOf } from "./points.ts";
+import { mostSeries } from "./sample-rules.ts";
 import { PrometheusText } from "./prometheus-text.ts";
 import {
   metricHistoryInput,
@@ -36,44 +37,43 @@ export class Metrics {
   }
 
   /**
-   * Reads what an agent measured over some time, as points of equal steps, up to 2,000 of each series.
+   * Reads what an agent measured over some time, as points of equal steps, up to 2,000 of each series and up to 200 series, by name: as many
+   * as one sample may have. Where names came and went there may be more: `next_cursor` has the next of them, in the same range.
    *
    * Samples are kept as they were taken for a day or more, then as points of five minutes. An agent that measured nothing in the range
    * has no series in it.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` where the range ends before it begins.
+   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` where the range ends before it begins; `CURSOR_INVALID`.
    */
   async history(caller: Caller, input: z.input<typeof metricHistoryInput>): Promise<MetricHistory> {
     await this.#context.authorize(caller, "metrics.history");
-    const { node_id, step_seconds, series, ...range } = parseInput(metricHistoryInput, input);
-    const nowMs = this.#context.fleetTime.now();
-    const to = range.to === undefined ? nowMs + 1 : Date.parse(range.to);
-    const begin = range.from === undefined ? to - hourMs : Date.parse(range.from);
-    if (begin >= to)
-      throw new OrchestratorError("VALIDATION_FAILED", {
-        issues: [{ path: ["to"], message: "must be later than from" }],
-      });
-    await this.#agents.registry.read(node_id);
+    const { limit = mostSeries, cursor, ...asked } = parseInput(metricHistoryInput, input);
+    const { node_id, series } = asked;
     const { intervalMs } = this.#service;
-    const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
-    const stepMs = stepOf({ from: begin, to }, { stepMs: wanted, intervalMs, nowMs });
-    // At whole steps, so that the points of one call stand where those of the next do.
-    const from = begin - (begin % stepMs);
-    const query = { from, to, stepMs, ...(series && { series }) };
-    const found = Object.entries((await this.#context.storage.series?.query(node_id, query)) ?? {});
+    const place = cursor === undefined ? null : readPlace(asked, cursor);
+    const range = place?.range ?? rangeOf(asked, { nowMs: this.#context.fleetTime.now(), intervalMs });
+    await this.#agents.registry.read(node_id);
+    // One more than is told, which tells whether there are more.
+    const query = {
+      ...range,
+      limit: limit + 1,
+      ...(place && { after: place.after }),
+      ...(series && { series }),
+    };
+    const stored = Object.entries((await this.#context.storage.series?.query(node_id, query)) ?? {});
+    const found = stored.filter(([, points]) => points.length > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+    const shown = found.slice(0, limit);
     return {
       node_id,
-      from: toTimestamp(from),
-      to: toTimestamp(to),
-      step_seconds: stepMs / 1_000,
-      series: found
-        .filter(([, points]) => points.length > 0)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, points]) => ({
-          name,
-          unit: unitOf(name),
-          points: toPoints(points, stepMs, intervalMs),
-        })),
+      from: toTimestamp(range.from),
+      to: toTimestamp(range.to),
+      step_seconds: range.stepMs / 1_000,
+      series: shown.map(([name, points]) => ({
+        name,
+        unit: unitOf(name),
+        points: toPoints(points, range.stepMs, intervalMs),
+      })),
+      next_cursor: found.length > limit ? writePlace(asked, { range, after: shown.at(-1)![0] }) : null,
     };
   }
 
@@ -107,11 +107,11 @@ export class Metrics {
   }
 
   async *#lines(nodeIds: readonly string[]): AsyncGenerator<string> {
-    const windowMs = Math.max(freshMs, 3 * this.#service.intervalMs);
+    const oldest = this.#context.fleetTime.now() - Math.max(freshMs, 3 * this.#service.intervalMs);
     const text = new PrometheusText();
     for (let begin = 0; begin < nodeIds.length; begin += agentsAtOnce) {
       for (const agent of await this.#agents.describe(nodeIds.slice(begin, begin + agentsAtOnce))) {
-        const newest = await this.#service.within(agent.node_id, windowMs);
+        const newest = await this.#service.latest(agent.node_id, oldest);
         if (newest) text.add(agent, newest);
       }
       // Others have their turn in between: of a large fleet this takes a while.

@@ -1,4 +1,5 @@
 /** How a range of time is cut into points, and how a series looks in them. */
+import { OrchestratorError } from "../errors.ts";
 import { hourMs } from "../internal/durations.ts";
 import type { SamplePoint } from "../storage/storage.ts";
 import type { MetricPoint, MetricUnit } from "./schemas.ts";
@@ -19,6 +20,30 @@ export interface Range {
   from: number;
   to: number;
   stepMs: number;
+}
+
+/**
+ * The range that was asked for, and its step. It begins at a whole step, so that the points of one call stand where those of the next do.
+ *
+ * @throws {OrchestratorError} `VALIDATION_FAILED` where it ends before it begins.
+ */
+export function rangeOf(
+  {
+    from,
+    to,
+    step_seconds,
+  }: { from?: string | undefined; to?: string | undefined; step_seconds?: number | undefined },
+  now: { nowMs: number; intervalMs: number },
+): Range {
+  const end = to === undefined ? now.nowMs + 1 : Date.parse(to);
+  const begin = from === undefined ? end - hourMs : Date.parse(from);
+  if (begin >= end)
+    throw new OrchestratorError("VALIDATION_FAILED", {
+      issues: [{ path: ["to"], message: "must be later than from" }],
+    });
+  const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
+  const stepMs = stepOf({ from: begin, to: end }, { stepMs: wanted, ...now });
+  return { from: begin - (begin % stepMs), to: end, stepMs };
 }
 
 /** The step of a range: what was asked for, or what suits it; never so small that a series has more than 2,000 points. */

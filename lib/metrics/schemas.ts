@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { keyIdSchema, timestampSchema } from "../internal/common-schemas.ts";
+import { keyIdSchema, pageInput, timestampSchema } from "../internal/common-schemas.ts";
+import { mostSeries } from "./sample-rules.ts";
 
 /** Name of a series. */
 const seriesNameSchema = z.string().min(1).max(200);
@@ -24,6 +25,16 @@ export const metricHistoryInput = z.strictObject({
     .max(200)
     .optional()
     .describe("Only these series, up to 200, by their whole names. Default all."),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(mostSeries)
+    .optional()
+    .describe("Most series of one answer, 1-200. Default 200, as many as one sample may have."),
+  cursor: pageInput.cursor.describe(
+    "`next_cursor` of the answer before, for the next series of the same range; the rest as it was asked for then.",
+  ),
 });
 
 /**
@@ -31,13 +42,19 @@ export const metricHistoryInput = z.strictObject({
  * gap begins. `at` is in milliseconds since 1970, the begin of its step.
  */
 export const metricPointSchema = z
-  .array(z.number().nullable())
-  .min(2)
-  .max(4)
-  .meta({ id: "MetricPoint" })
-  .describe(
-    "`[at, mean]`, or `[at, mean, least, greatest]` where a step has samples that differ, or `[at, null]` where a gap begins; `at` is the begin of its step in milliseconds since 1970.",
-  );
+  // One function in place of a schema of each number: an answer may have 400,000 points.
+  .custom<(number | null)[]>(isPoint)
+  .meta({
+    id: "MetricPoint",
+    description:
+      "`[at, mean]`, or `[at, mean, least, greatest]` where a step has samples that differ, or `[at, null]` where a gap begins; `at` is the begin of its step in milliseconds since 1970.",
+    override: { type: "array", items: { type: ["number", "null"] }, minItems: 2, maxItems: 4 },
+  });
+
+function isPoint(value: unknown): boolean {
+  if (!Array.isArray(value) || value.length < 2 || value.length > 4) return false;
+  return value.every((each) => each === null || Number.isFinite(each));
+}
 
 /** What a series is measured in. */
 export const metricUnitSchema = z
@@ -54,6 +71,10 @@ export const metricHistorySchema = z
     series: z
       .array(z.object({ name: z.string(), unit: metricUnitSchema, points: z.array(metricPointSchema) }))
       .describe("By name; a series without a point in the range is not there."),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe("Where there are more series than this answer may have; null where these are all."),
   })
   .meta({ id: "MetricHistory" });
 

@@ -1,5 +1,6 @@
 import { checkSampleQuery, checkSampleRows } from "./samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./storage.ts";
+import { WantedSeries } from "./wanted-series.ts";
 
 /** Time series in memory: rows of each owner, ordered by time. */
 export class MemorySeries implements SeriesStorage {
@@ -32,16 +33,34 @@ export class MemorySeries implements SeriesStorage {
     this.#check();
     checkSampleQuery(query);
     const points = new Map<string, SeriesPoints>();
+    const wanted = new WantedSeries(query);
     for (const { at, values } of this.#rows.get(owner) ?? []) {
       if (at < query.from || at >= query.to) continue;
       for (const [name, value] of Object.entries(values)) {
-        if (query.series !== undefined && !query.series.includes(name)) continue;
+        if (!wanted.has(name)) continue;
         let series = points.get(name);
-        if (series === undefined) points.set(name, (series = new SeriesPoints(query)));
+        if (series === undefined) {
+          points.set(name, (series = new SeriesPoints(query)));
+          const left = wanted.add(name);
+          if (left !== null) points.delete(left);
+        }
         series.add(at, value);
       }
     }
     return Object.fromEntries([...points].map(([name, series]) => [name, series.points]));
+  }
+
+  async newest(owner: string, since = -Infinity): Promise<SampleRow | null> {
+    this.#check();
+    const rows = this.#rows.get(owner) ?? [];
+    const at = rows.findLast(({ values }) => Object.keys(values).length > 0)?.at;
+    if (at === undefined || at < since) return null;
+    // Rows of one time are one: the later value counts.
+    const values = Object.assign(
+      {},
+      ...rows.filter((row) => row.at === at).map((row) => row.values),
+    ) as Record<string, number>;
+    return { at, values };
   }
 
   async sync(): Promise<void> {

@@ -18,6 +18,10 @@ export interface SampleQuery {
   stepMs?: number;
   /** Series names; absent = all of the owner. */
   series?: readonly string[];
+  /** Most series: the first by name, as `<` orders them, of those with a point in the range. Absent = all. */
+  limit?: number;
+  /** Only series whose names come after this one. */
+  after?: string;
 }
 
 /** One point of a series. `min` and `max` equal `mean` where the point is one sample. */
@@ -43,6 +47,13 @@ export interface SeriesStorage {
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a step of less than 1 ms.
    */
   query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
+  /**
+   * Reads the newest row, without what came before it: the values of the greatest time of which there are any; null where there are none. Where
+   * only points of several samples are left, it is that of the newest point, with its means.
+   *
+   * @param since - The oldest that is looked for, in milliseconds since 1970, inclusive. Default: any.
+   */
+  newest(owner: string, since?: number): Promise<SampleRow | null>;
   /**
    * Resolves when all that was taken in before the call is durable. Who needs that of many asks once for all of them: each call may cost a
    * sync of the disk.

@@ -152,7 +152,8 @@ test.each([
     await test.clock.advance(hours * 3_600_000);
     const query = vi.spyOn(series, "query");
     onTestFinished(() => query.mockRestore());
-    expect(await latest(test, node_id)).toMatchObject({
+    expect(await latest(test, node_id)).toEqual({
+      node_id,
       collected_at: new Date(end).toISOString(),
       values: { "load.1": 0 },
     });
@@ -172,12 +173,12 @@ test("an agent that was removed while its samples were taken in leaves none", as
   const { nodeId: node_id } = agent;
   await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
   const [asked, held] = [deferred(), deferred()];
-  const query = vi.spyOn(series, "query").mockImplementationOnce(async () => {
+  const newest = vi.spyOn(series, "newest").mockImplementationOnce(async () => {
     asked.resolve();
     await held.promise;
-    return {};
+    return null;
   });
-  onTestFinished(() => query.mockRestore());
+  onTestFinished(() => newest.mockRestore());
   const at = new Date(test.clock.now()).toISOString();
   agent.link.send({ type: "metrics", samples: [{ at, values: { "load.1": 1 } }], gap: false });
   await asked.promise;

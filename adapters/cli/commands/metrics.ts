@@ -9,6 +9,9 @@ import { toLine, toLines, toTable, type Column } from "../text.ts";
 /** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
 const usualInterval = 15;
 
+/** Series that are enough for anybody to look at: no more are asked for. */
+const mostShown = 1_000;
+
 interface MetricsOptions {
   from?: string;
   to?: string;
@@ -45,9 +48,31 @@ async function show(
   const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
   const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
   const query = { from, ...(to !== undefined && { to }), step_seconds };
-  const history: MetricHistory = await call.client.metrics.history(node_id, query);
-  const shown = { ...history, series: history.series.filter((each) => matches(each.name, wanted)) };
+  const shown = await readSeries(call, { node_id, query, wanted });
   call.show(shown, (view) => describeMetrics(name, shown, view));
+}
+
+interface Question {
+  node_id: string;
+  query: { from: string; to?: string; step_seconds: number };
+  wanted: string[];
+}
+
+/** Reads the series that were asked for. An answer has 200 at most: names that come and go may be thousands a day. */
+async function readSeries(
+  { client }: CommandCall,
+  { node_id, query, wanted }: Question,
+): Promise<MetricHistory> {
+  const series: MetricHistory["series"] = [];
+  for (let cursor: string | null = null; ;) {
+    const history: MetricHistory = await client.metrics.history(node_id, {
+      ...query,
+      ...(cursor !== null && { cursor }),
+    });
+    series.push(...history.series.filter(({ name }) => matches(name, wanted)));
+    cursor = history.next_cursor;
+    if (cursor === null || series.length >= mostShown) return { ...history, series };
+  }
 }
 
 async function showLatest(

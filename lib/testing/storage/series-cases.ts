@@ -131,4 +131,50 @@ export const seriesCases: StorageCase[] = [
       assert.deepEqual(await series.query("a", all), {});
     },
   },
+  {
+    name: "a query with a limit has the first series by name of those with a sample in its range, beyond a name if one is given",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      const names = ["d", "b", "e", "a", "c"];
+      for (const [index, name] of names.entries())
+        await series.append("a", [{ at: 100 + index, values: { [name]: index, b: 10 + index } }]);
+      const namesOf = async (query: object): Promise<string[]> =>
+        Object.keys(await series.query("a", { ...all, ...query })).sort();
+      assert.deepEqual(await namesOf({ limit: 2 }), ["a", "b"]);
+      assert.deepEqual(await namesOf({ limit: 2, after: "b" }), ["c", "d"]);
+      assert.deepEqual(await namesOf({ after: "c" }), ["d", "e"]);
+      assert.deepEqual(await namesOf({ limit: 2, after: "e" }), []);
+      assert.deepEqual(await namesOf({ limit: 2, to: 103 }), ["b", "d"]);
+      assert.deepEqual(await namesOf({ limit: 1, series: ["e", "c"] }), ["c"]);
+      const { b } = await series.query("a", { ...all, limit: 2 });
+      assert.deepEqual(
+        b,
+        names.map((_, index) => sample(100 + index, 10 + index)),
+      );
+    },
+  },
+  {
+    name: "the newest row of an owner is found, also after a restart and a trim",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      await seriesOf(subject).append("a", [
+        { at: 3_000, values: { cpu: 3, load: 1 } },
+        { at: 1_000, values: { cpu: 1, gone: 1 } },
+        { at: 4_000, values: {} },
+      ]);
+      await seriesOf(subject).append("b", [{ at: 1, values: { cpu: 1 } }]);
+      await seriesOf(subject).trim("b");
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        const series = seriesOf({ storage });
+        assert.deepEqual(await series.newest("a"), { at: 3_000, values: { cpu: 3, load: 1 } });
+        assert.equal((await series.newest("a", 3_000))?.at, 3_000);
+        assert.equal(await series.newest("a", 3_001), null);
+        assert.equal(await series.newest("b"), null);
+        assert.equal(await series.newest("nobody"), null);
+      }
+    },
+  },
 ];

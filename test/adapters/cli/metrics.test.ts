@@ -13,7 +13,14 @@ function historyOf(
 ): MetricHistory {
   const series = [{ name: "load.1", unit, points: points.map((value, n) => [begin + n * 60_000, value]) }];
   const to = new Date(begin + points.length * 60_000).toISOString();
-  return { node_id: "0".repeat(32), from: "2030-01-01T00:00:00.000Z", to, step_seconds: 60, series };
+  return {
+    node_id: "0".repeat(32),
+    from: "2030-01-01T00:00:00.000Z",
+    to,
+    step_seconds: 60,
+    series,
+    next_cursor: null,
+  };
 }
 
 const draw = (history: MetricHistory): string => sparkline(history.series[0]!, history);
@@ -52,6 +59,26 @@ describe("fleetwright metrics", () => {
     ) as MetricHistory;
     expect(json).toMatchObject({ node_id, step_seconds: 5, series: [{ name: "load.1", unit: "count" }] });
     expect(await line.run("metrics", "web-1", "--from", "yesterday")).toMatchObject({ code: 2 });
+  });
+
+  it("shows the first 1,000 of many series and says that there are more; names find what is beyond them", async () => {
+    const storage = new MemoryStorage();
+    const line = await startCommandLine({ storage });
+    await line.print("login", "--key", line.key);
+    const { agent } = await startSocketAgent(line);
+    const node_id = agent.nodeId ?? "";
+    await line.print("agents", "approve", node_id, "--name", "web-1");
+    const at = Date.now() - 60_000;
+    const names = Array.from({ length: 1_203 }, (_, n) => `custom.n_${String(n).padStart(4, "0")}`);
+    await storage.series.append(node_id, [
+      { at, values: Object.fromEntries(names.map((name) => [name, 1])) },
+    ]);
+    const told = await line.print("metrics", "web-1");
+    expect(told.match(/^custom\.n_\d+/gm)).toEqual(names.slice(0, 1_000));
+    expect(told).toMatch(/\nThere are more\. Name a series, or the beginning of some, to see it\.\n$/);
+    const found = await line.print("metrics", "web-1", "custom.n_1202");
+    expect(found.match(/^custom\.n_\d+/gm)).toEqual(["custom.n_1202"]);
+    expect(found).not.toContain("There are more");
   });
 
   it("writes out what would act on the terminal", () => {

@@ -29,7 +29,7 @@ export function encodeChunk(table: SampleTable): Uint8Array {
 }
 
 /** Reads what {@link encodeChunk} wrote; with a choice of series, only these. */
-export function decodeChunk(bytes: Uint8Array, wanted?: ReadonlySet<string>): SampleTable {
+export function decodeChunk(bytes: Uint8Array, wanted?: { has(name: string): boolean }): SampleTable {
   const input = new ByteReader(bytes);
   const rows = input.unsigned();
   const times = readColumn(input, rows);

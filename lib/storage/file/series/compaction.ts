@@ -5,6 +5,7 @@
 import type { Clock } from "../../../clock.ts";
 import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
+import type { WantedSeries } from "../../wanted-series.ts";
 import type { Chunk, ChunkFiles } from "./chunk-files.ts";
 import { decodeChunk, encodeChunk } from "./chunk.ts";
 import { toCoarse } from "./coarse.ts";
@@ -61,7 +62,7 @@ export class Compaction {
   async read(
     owner: OwnerSeries,
     tier: Tier,
-    { chunk, wanted }: { chunk: Chunk; wanted?: ReadonlySet<string> | undefined },
+    { chunk, wanted }: { chunk: Chunk; wanted?: WantedSeries },
   ): Promise<SampleTable | null> {
     const hiddenBefore = owner.hiddenBefore(chunk);
     const body = await this.#options.files[tier].read(chunk);

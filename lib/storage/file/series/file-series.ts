@@ -12,6 +12,7 @@ import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
 import { checkSampleQuery, checkSampleRows } from "../../samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "../../storage.ts";
+import type { WantedSeries } from "../../wanted-series.ts";
 import type { Disk } from "../disk.ts";
 import { storageError } from "../errors.ts";
 import { ChunkFiles } from "./chunk-files.ts";
@@ -19,13 +20,17 @@ import { Compaction } from "./compaction.ts";
 import { HeadJournal } from "./head-journal.ts";
 import type { HeldFile } from "./held-file.ts";
 import { LiveSeries } from "./live-series.ts";
-import { tiers, type OwnerSeries, type Tier } from "./owner-series.ts";
+import { NewestRow } from "./newest-row.ts";
+import { heldChunks, tiers, type HeldChunk, type OwnerSeries, type Tier } from "./owner-series.ts";
 import { PointCollector } from "./points.ts";
 import { readSeries, type SeriesContent } from "./series-folder.ts";
 import { SeriesWriter } from "./series-writer.ts";
 import { tableOf, type SampleTable } from "./table.ts";
 
 const upkeepMs = 1_000;
+
+/** Chunks of an owner that are in memory at once while they are read. */
+const readTogether = 8;
 
 /** How long each tier fills one file. */
 const fileMs: Record<Tier, number> = { recent: hourMs / 2, raw: 2 * hourMs, coarse: 24 * hourMs };
@@ -97,6 +102,10 @@ export class FileSeries implements SeriesStorage {
 
   query(name: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {
     return this.#reading(() => this.#query(name, query));
+  }
+
+  newest(name: string, since = -Infinity): Promise<SampleRow | null> {
+    return this.#reading(() => this.#newest(name, since));
   }
 
   sync(): Promise<void> {
@@ -179,22 +188,47 @@ export class FileSeries implements SeriesStorage {
     if (owner === undefined) return collector.finish();
     // Before the first wait: what is in a head now may be in a chunk after it.
     const newest = [owner.sealing, owner.head].map((head) => tableOf(head?.rows() ?? []));
-    for (const table of await this.#readChunks(owner, query)) if (table !== null) collector.add(table);
+    const chunks = heldChunks(owner).filter(({ chunk }) => chunk.to >= query.from && chunk.from < query.to);
+    const read = this.#readChunks(owner, chunks, { wanted: collector.wanted, together: readTogether });
+    for await (const table of read) if (table !== null) collector.add(table);
     for (const table of newest) collector.add(table);
     return collector.finish();
   }
 
-  /** All chunks that may hold rows of the range, from the oldest to the newest. */
-  async #readChunks(owner: OwnerSeries, { from, to, series }: SampleQuery): Promise<(SampleTable | null)[]> {
-    const wanted = series === undefined ? undefined : new Set(series);
-    const held = tiers.flatMap((tier) => {
-      const chunks = owner[tier].filter((chunk) => chunk.to >= from && chunk.from < to);
-      return chunks.map((chunk) => ({ tier, chunk }));
-    });
+  async #newest(name: string, since: number): Promise<SampleRow | null> {
+    this.#options.check();
+    const owner = this.#live.owners.get(name);
+    if (owner === undefined) return null;
+    const rows = [owner.sealing, owner.head].flatMap((head) => head?.rows() ?? []);
+    const found = new NewestRow(since);
+    found.add(tableOf(rows));
+    const chunks = heldChunks(owner)
+      .filter(({ chunk }) => chunk.to >= found.at)
+      .sort((a, b) => b.chunk.to - a.chunk.to);
+    let read = 0;
+    for await (const table of this.#readChunks(owner, chunks, { together: 1 })) {
+      if (table !== null) found.add(table);
+      if ((chunks[++read]?.chunk.to ?? -Infinity) < found.at) break;
+    }
+    return found.row;
+  }
+
+  /** Reads chunks in their order, a few at a time: all that an owner may have are hundreds of megabytes. Null in the place of a damaged one. */
+  async *#readChunks(
+    owner: OwnerSeries,
+    held: readonly HeldChunk[],
+    { wanted, together }: { wanted?: WantedSeries; together: number },
+  ): AsyncGenerator<SampleTable | null, void> {
     for (const { chunk } of held) chunk.file.readers++;
     try {
-      const read = held.map(({ tier, chunk }) => this.#compaction.read(owner, tier, { chunk, wanted }));
-      return await Promise.all(read);
+      for (let from = 0; from < held.length; from += together) {
+        const some = held.slice(from, from + together);
+        yield* await Promise.all(
+          some.map(({ tier, chunk }) =>
+            this.#compaction.read(owner, tier, { chunk, ...(wanted && { wanted }) }),
+          ),
+        );
+      }
     } catch (error) {
       throw storageError(error);
     } finally {

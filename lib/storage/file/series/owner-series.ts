@@ -59,6 +59,17 @@ export class OwnerSeries {
   }
 }
 
+/** A chunk of an owner, and where it is kept. */
+export interface HeldChunk {
+  tier: Tier;
+  chunk: Chunk;
+}
+
+/** All chunks of an owner, from the oldest to the newest. */
+export function heldChunks(owner: OwnerSeries): HeldChunk[] {
+  return tiers.flatMap((tier) => owner[tier].map((chunk) => ({ tier, chunk })));
+}
+
 /** FNV-1a. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;

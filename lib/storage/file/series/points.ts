@@ -1,46 +1,53 @@
 import type { SamplePoint, SampleQuery } from "../../storage.ts";
+import { WantedSeries } from "../../wanted-series.ts";
 import type { SampleTable, SeriesColumns } from "./table.ts";
 
 /** Brings tables together as the points of a query; each point of a step stands at the start of its step from `from`. */
 export class PointCollector {
+  /** Which series are worth reading, as far as is known. */
+  readonly wanted: WantedSeries;
   readonly #query: SampleQuery;
   readonly #series = new Map<string, CollectedPoints>();
 
   constructor(query: SampleQuery) {
     this.#query = query;
+    this.wanted = new WantedSeries(query);
   }
 
   /** Adds what is in the range of a table, in the order the samples came. */
   add(table: SampleTable): void {
-    const { from, to, stepMs, series } = this.#query;
+    const { wanted } = this;
+    const places = this.#placesOf(table.times);
     for (const columns of table.series) {
-      if (series !== undefined && !series.includes(columns.name)) continue;
-      let points = this.#series.get(columns.name);
-      if (points === undefined) this.#series.set(columns.name, (points = new CollectedPoints()));
-      const isPoints = columns.fields.length > 1;
-      forEachRow(table.times, columns, (at, index) => {
-        if (at < from || at >= to) return;
-        if (stepMs !== undefined) points.addToStep(at - ((at - from) % stepMs), columns.fields, index);
-        else if (isPoints) points.addToStep(at, columns.fields, index);
-        else points.addSample(at, (columns.fields[0] as Float64Array)[index] as number);
-      });
+      const { name, fields } = columns;
+      if (!wanted.has(name)) continue;
+      const known = this.#series.get(name);
+      const points = known ?? new CollectedPoints();
+      const isStepped = this.#query.stepMs !== undefined || fields.length > 1;
+      if (isStepped) points.addToSteps(places, columns);
+      else points.addSamples(places, columns);
+      if (known === undefined && !points.isEmpty) this.#begin(name, points);
     }
   }
 
   /** The points of each series that has any, in the order of time. */
   finish(): Record<string, SamplePoint[]> {
-    const found = [...this.#series].map(([name, points]) => [name, points.finish()] as const);
-    return Object.fromEntries(found.filter(([, points]) => points.length > 0));
+    return Object.fromEntries([...this.#series].map(([name, points]) => [name, points.finish()]));
   }
-}
 
-function forEachRow(
-  times: Float64Array,
-  { present }: SeriesColumns,
-  visit: (at: number, index: number) => void,
-): void {
-  for (let row = 0, index = 0; row < times.length; row++) {
-    if (present === null || present[row] === 1) visit(times[row] as number, index++);
+  #begin(name: string, points: CollectedPoints): void {
+    this.#series.set(name, points);
+    const left = this.wanted.add(name);
+    if (left !== null) this.#series.delete(left);
+  }
+
+  /** Where the point of each row stands, for all series at once; NaN where it is out of the range. */
+  #placesOf(times: Float64Array): Float64Array {
+    const { from, to, stepMs } = this.#query;
+    return times.map((at) => {
+      if (at < from || at >= to) return Number.NaN;
+      return stepMs === undefined ? at : at - ((at - from) % stepMs);
+    });
   }
 }
 
@@ -52,25 +59,44 @@ class CollectedPoints {
   #ordered = true;
   #lastAt = -Infinity;
 
-  addSample(at: number, value: number): void {
-    this.#push({ at, mean: value, min: value, max: value }, 1);
+  get isEmpty(): boolean {
+    return this.#points.length === 0;
   }
 
-  /** Adds a sample, or a point of several, to the point at a time. */
-  addToStep(at: number, fields: readonly Float64Array[], index: number): void {
-    const first = (fields[0] as Float64Array)[index] as number;
-    const count = fields[3]?.[index] ?? 1;
-    const mean = first / count;
-    const min = fields[1]?.[index] ?? first;
-    const max = fields[2]?.[index] ?? first;
-    const place = this.#positionOf(at);
-    const point = place === -1 ? undefined : this.#points[place];
-    if (point === undefined) return this.#push({ at, mean, min, max }, count);
-    const total = (this.#counts[place] as number) + count;
-    this.#counts[place] = total;
-    point.mean += ((mean - point.mean) * count) / total;
-    point.min = Math.min(point.min, min);
-    point.max = Math.max(point.max, max);
+  /** Adds each sample as a point of its own. */
+  addSamples(places: Float64Array, { present, fields }: SeriesColumns): void {
+    const [values] = fields as [Float64Array];
+    for (let row = 0, index = -1; row < places.length; row++) {
+      if (present !== null && present[row] === 0) continue;
+      const value = values[++index] as number;
+      const at = places[row] as number;
+      if (!Number.isNaN(at)) this.#push({ at, mean: value, min: value, max: value }, 1);
+    }
+  }
+
+  /** Adds samples, or points of several, to the points at their places. */
+  addToSteps(places: Float64Array, { present, fields }: SeriesColumns): void {
+    const [sums, least = sums, greatest = sums, counts] = fields as [Float64Array, ...Float64Array[]];
+    for (let row = 0, index = -1; row < places.length; row++) {
+      if (present !== null && present[row] === 0) continue;
+      index++;
+      const at = places[row] as number;
+      if (Number.isNaN(at)) continue;
+      const count = counts === undefined ? 1 : (counts[index] as number);
+      const mean = (sums[index] as number) / count;
+      const min = least[index] as number;
+      const max = greatest[index] as number;
+      const place = this.#positionOf(at);
+      const point = place === -1 ? undefined : this.#points[place];
+      if (point === undefined) this.#push({ at, mean, min, max }, count);
+      else {
+        const total = (this.#counts[place] as number) + count;
+        this.#counts[place] = total;
+        point.mean += ((mean - point.mean) * count) / total;
+        if (min < point.min) point.min = min;
+        if (max > point.max) point.max = max;
+      }
+    }
   }
 
   finish(): SamplePoint[] {

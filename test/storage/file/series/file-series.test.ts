@@ -105,6 +105,53 @@ test("samples are found wherever they are: as points, in chunks and in the head"
   await series.close();
 });
 
+test("the newest row is found wherever it is, none that is older than what is looked for", async () => {
+  const clock = new FakeClock();
+  const series = await openSeries({ folder: temporaryFolder(), clock, rawMs: 4 * hour });
+  // By its time, not by when it came.
+  await series.append("a", [...rows(1, 50), { at: 40_000, values: { cpu: 41, late: 1 } }]);
+  for (const passed of [0, 20 * minute, 3 * hour, 12 * hour]) {
+    await pass(series, clock, passed);
+    await series.append("busy", rows(1, 2));
+    const newest = await series.newest("a");
+    if (passed < 12 * hour) expect(newest).toEqual({ at: 50_000, values: { cpu: 50 } });
+    else {
+      const cpu = (51 * 25 + 41) / 51;
+      expect(newest).toEqual({ at: 0, values: { cpu: expect.closeTo(cpu, 8) as number, late: 1 } });
+    }
+    expect(await series.newest("a", 50_001)).toBeNull();
+  }
+  await series.trim("a");
+  expect(await series.newest("a")).toBeNull();
+  await series.close();
+});
+
+test("a limit counts series that have a sample in the range, over all tiers", async () => {
+  const clock = new FakeClock();
+  const series = await openSeries({ folder: temporaryFolder(), clock, rawMs: 4 * hour });
+  for (let turn = 0; turn < 100; turn++) {
+    const name = `n_${String((turn * 37) % 100).padStart(2, "0")}`;
+    await series.append("a", [{ at: turn * 1_000, values: { [name]: turn, a: turn } }]);
+    await pass(series, clock, 10 * minute);
+  }
+  const everything = await series.query("a", { ...all, stepMs: 1_000 });
+  const names = Object.keys(everything).sort();
+  for (const [after, limit] of [
+    ["", 3],
+    ["a", 10],
+    ["n_17", 1],
+    ["n_95", 10],
+  ] as const) {
+    const wanted = names.filter((name) => name > after).slice(0, limit);
+    const expected = Object.fromEntries(wanted.map((name) => [name, everything[name]]));
+    expect(await series.query("a", { ...all, stepMs: 1_000, after, limit })).toEqual(expected);
+  }
+  const late = { from: 90_000, to: 1e15 };
+  const lateNames = Object.keys(await series.query("a", late)).sort();
+  expect(Object.keys(await series.query("a", { ...late, limit: 4 })).sort()).toEqual(lateNames.slice(0, 4));
+  await series.close();
+});
+
 test("points are let go at the end of their time, and their files removed", async () => {
   const clock = new FakeClock();
   const folder = temporaryFolder();

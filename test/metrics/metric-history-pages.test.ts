@@ -1,0 +1,88 @@
+import { describe, expect, test, vi } from "vitest";
+import { systemCaller, type Caller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+// An agent may bring 1,000 new names an hour. One answer had the series of all of them: 24,000 for a day, and the memory that they take.
+
+const names = (count: number): string[] =>
+  Array.from({ length: count }, (_, n) => `custom.n_${String(n).padStart(4, "0")}`);
+
+/** An agent of whom so many series are stored. */
+async function agentWith(test: TestOrchestrator, count: number): Promise<string> {
+  await using agent = await connectScriptedAgent(test);
+  const at = test.clock.now();
+  for (const [index, name] of names(count).entries())
+    await test.storage.series?.append(agent.nodeId, [{ at: at + index, values: { [name]: index } }]);
+  await test.clock.advance(60_000);
+  return agent.nodeId;
+}
+
+const from = "2030-01-01T00:00:00Z";
+
+describe("the history of an agent with many series", () => {
+  test("an answer has the first 200 by name, and the cursor for the next of the same range", async () => {
+    await using test = await createTestOrchestrator();
+    const node_id = await agentWith(test, 450);
+    const { metrics } = test.orchestrator;
+    const ask = (more: object = {}) => metrics.history(systemCaller, { node_id, from, ...more });
+    const first = await ask();
+    expect(first.series.map(({ name }) => name)).toEqual(names(200));
+    await test.clock.advance(600_000);
+    const second = await ask({ cursor: first.next_cursor });
+    expect(second).toMatchObject({ from: first.from, to: first.to, step_seconds: first.step_seconds });
+    const third = await ask({ cursor: second.next_cursor });
+    expect([second, third].flatMap(({ series }) => series.map(({ name }) => name))).toEqual(
+      names(450).slice(200),
+    );
+    expect(third.next_cursor).toBeNull();
+    const some = await ask({ limit: 3, series: names(5) });
+    expect(some.series.map(({ name }) => name)).toEqual(names(3));
+    const rest = await ask({ limit: 3, series: names(5), cursor: some.next_cursor });
+    expect(rest.series.map(({ name }) => name)).toEqual(names(5).slice(3));
+    expect(rest.next_cursor).toBeNull();
+  });
+
+  test("a cursor is for the question that it came of", async () => {
+    await using test = await createTestOrchestrator();
+    const node_id = await agentWith(test, 3);
+    const { metrics } = test.orchestrator;
+    const ask = (caller: Caller, more: object) =>
+      metrics.history(caller, { node_id, from, limit: 1, ...more });
+    const { next_cursor: cursor } = await ask(systemCaller, {});
+    for (const more of [{ cursor, step_seconds: 60 }, { cursor, series: ["a"] }, { cursor: "e30" }])
+      await expect(ask(systemCaller, more)).rejects.toMatchObject({ code: "CURSOR_INVALID" });
+    for (const limit of [0, 201])
+      await expect(ask(systemCaller, { limit })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  });
+
+  test("a storage is asked for no more series than are told", async () => {
+    await using test = await createTestOrchestrator();
+    const node_id = await agentWith(test, 450);
+    const query = vi.spyOn(test.storage.series!, "query");
+    await test.orchestrator.metrics.history(systemCaller, { node_id, from });
+    expect(Object.keys((await query.mock.results[0]?.value) as object)).toHaveLength(201);
+    query.mockRestore();
+  });
+});
+
+test("the first samples of a connection have nothing read but the newest that is stored", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const query = vi.spyOn(test.storage.series!, "query");
+  const at = (ago: number) => new Date(test.clock.now() - ago).toISOString();
+  agent.link.send({
+    type: "metrics",
+    samples: [{ at: at(86_000_000), values: { "load.1": 1 } }],
+    gap: false,
+  });
+  await vi.waitFor(async () =>
+    expect(await test.orchestrator.metrics.latest(systemCaller, { node_id })).toMatchObject({
+      collected_at: at(86_000_000),
+    }),
+  );
+  expect(query).not.toHaveBeenCalled();
+  query.mockRestore();
+});
