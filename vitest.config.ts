@@ -14,8 +14,7 @@ const alone = [
   "test/support/machine/**/*.test.ts",
 ];
 
-// Files that start processes and servers of their own and wait for them: each in a process of its own, as many at a time as there are
-// processors.
+// Files that start processes and servers of their own and wait for them: one at a time in each process, as many as there are processors.
 const processes = [
   "test/{e2e,faults,native,package}/**/*.test.ts",
   "test/adapters/{cli,client,h3}/**/*.test.ts",
@@ -50,6 +49,8 @@ export default defineConfig({
     // Ends what hangs, and nothing that is only slow: machines are shared.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What files import is loaded once in each process, not for each file: loading takes longer than most tests.
+    isolate: false,
     projects: [
       {
         extends: true,
@@ -57,8 +58,6 @@ export default defineConfig({
           name: "together",
           include: ["test/**/*.test.ts"],
           exclude: [...processes, ...alone],
-          // What they import is loaded once in each process, not for each file: loading takes longer than most tests.
-          isolate: false,
           // By itself vitest leaves one processor to others, and runs one file at a time on two.
           maxWorkers: "100%",
           sequence: { groupOrder: 1 },
