@@ -35,11 +35,6 @@ export function toTargetBytes(text: string): Buffer {
   return Buffer.concat([...pieces, Buffer.from(text.slice(from))]);
 }
 
-/** As people are shown it: a replacement character for each byte that is no text. */
-export function toShownTarget(text: string): string {
-  return text.replace(loneSurrogates, "\ufffd");
-}
-
 /** How many bytes the character has that begins there; 0 = none does. */
 function characterLength(bytes: Buffer, at: number): number {
   for (let length = 1; length <= 4 && at + length <= bytes.length; length += 1)

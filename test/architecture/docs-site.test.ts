@@ -26,8 +26,8 @@ it(
       readme: "none",
       disableSources: true,
       skipErrorChecking: true,
-      logLevel: "Error",
-    } as const;
+      logLevel: "Error" as const,
+    };
     // Those of this folder would be read otherwise.
     const app = await Application.bootstrapWithPlugins(options, [new TSConfigReader()]);
     await app.generateDocs((await app.convert())!, join(folder, "site"));
