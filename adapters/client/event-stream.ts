@@ -1,5 +1,4 @@
 /** Reading server-sent events (HTML Living Standard, 9.2.6), and coming back where a connection broke off. */
-import { ApiError } from "./api-error.ts";
 import { isPassing, jittered, pause } from "./retry.ts";
 
 /** One item of a stream, with the id to go on after. */
@@ -25,7 +24,7 @@ export type OpenStream = (
  * Tells the items of a stream until the caller stops or the signal is aborted. A connection that breaks off is opened
  * again, with pauses that grow, after the last item that came.
  *
- * @throws {ApiError} When the server refuses the stream.
+ * @throws {ApiError} When the server refuses the stream. What the signer throws, where somebody has to sign in for it.
  */
 export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal): AsyncGenerator<Item, void> {
   let lastEventId: string | null = null;
@@ -35,8 +34,10 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
     const ended = new AbortController();
     const end = (): void => ended.abort();
     signal?.addEventListener("abort", end, { once: true });
+    let isOpen = false;
     try {
       const stream = await open(lastEventId, ended.signal);
+      isOpen = true;
       for await (const { id, data } of readFrames(stream, ended.signal)) {
         failures = 0;
         lastEventId = id ?? lastEventId;
@@ -44,7 +45,8 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
       }
     } catch (error) {
       if (isAborted()) return;
-      if (error instanceof ApiError && !isPassing(error)) throw error;
+      // A stream that is open can only break off. Before that it may be the key that can't sign, which nobody would be told.
+      if (!isOpen && !isPassing(error)) throw error;
     } finally {
       signal?.removeEventListener("abort", end);
       ended.abort();

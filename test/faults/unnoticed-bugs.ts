@@ -341,4 +341,11 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `setTimeout(() => void child.kill("SIGKILL"), programMs)`,
     tests: ["test/adapters/cli/secrets.test.ts"],
   },
+  {
+    name: "a watch whose key can't sign tries again without end",
+    file: "adapters/client/event-stream.ts",
+    from: `if (!isOpen && !isPassing(error)) throw error;`,
+    to: `if (error instanceof Error && "status" in error && !isPassing(error)) throw error;`,
+    tests: ["test/adapters/client/event-stream.test.ts"],
+  },
 ];

@@ -9,7 +9,7 @@ import { createClient } from "fleetwright/client";
 import type { Client, Fetch } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
-import { ApiError } from "../../../adapters/client/api-error.ts";
+import { ApiError, unreachable } from "../../../adapters/client/api-error.ts";
 import { readEvents } from "../../../adapters/client/event-stream.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -39,7 +39,7 @@ async function startTestServer() {
   const client = createClient({ url: server.url, signer, fetch: breakable });
   const upload = (name: string): Promise<unknown> =>
     server.orchestrator.modules.upload(systemCaller, { content: `name: ${name}\nresources: []\n` });
-  return { client, server, upload, cut: () => cut() };
+  return { client, server, signer, upload, cut: () => cut() };
 }
 
 describe("the client's stream of events", () => {
@@ -72,6 +72,28 @@ describe("the client's stream of events", () => {
     await expect(client.events.stream({ types: ["nonsense"] }).next()).rejects.toMatchObject({
       code: "VALIDATION_FAILED",
     });
+  });
+});
+
+describe("a stream whose reader can't sign in", () => {
+  const sign = (): Promise<never> => Promise.reject(new Error("There is no ssh-agent."));
+
+  it("throws what keeps the key from signing, and does not try without end", async () => {
+    const { client, server, signer } = await startTestServer();
+    const other = createClient({ url: server.url, signer: { ...signer, sign } });
+    await expect(other.events.stream().next()).rejects.toThrow("There is no ssh-agent.");
+    await client.signOut();
+  });
+
+  it("throws it also where the session ends in the middle", async () => {
+    const { server, signer, client } = await startTestServer();
+    const { token } = await client.signIn();
+    const other = createClient({ url: server.url, token, signer: { ...signer, sign } });
+    const stream = other.events.stream({ types: ["module.*"] });
+    expect((await stream.next()).value).toMatchObject({ type: "position" });
+    const next = stream.next();
+    await client.signOut();
+    await expect(next).rejects.toThrow("There is no ssh-agent.");
   });
 });
 
@@ -193,7 +215,7 @@ describe("what a server sends", () => {
       times.push(Date.now());
       if (times.length === 9) return Promise.resolve(streamOf("data: 1\n\n"));
       if (times.length === 11) stop.abort();
-      return Promise.reject(new TypeError("fetch failed"));
+      return Promise.reject(unreachable("http://nowhere", new TypeError("fetch failed")));
     };
     const reading = (async () => {
       for await (const _ of readEvents(open, stop.signal));
