@@ -56,7 +56,7 @@ export interface Client extends Verbs {
    * breaks off is opened again where it left off.
    *
    * @param path - Below `/api/v1`, e.g. `/events`.
-   * @throws {ApiError} When the server refuses.
+   * @throws {ApiError} When the server refuses. What the signer throws, where it has to sign in.
    */
   watch<Item>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<Item, void>;
   /**

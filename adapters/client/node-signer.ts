@@ -26,8 +26,8 @@ import { writeWhole } from "./write-whole.ts";
 /** How a key file is read. */
 export interface ReadSignerOptions {
   /**
-   * Asks for the passphrase of an OpenSSH key that has one, once, when something is to be signed; null where nobody tells it. Default:
-   * such a key is refused.
+   * Asks for the passphrase of an OpenSSH key that has one, when something is to be signed: once, and after a wrong one with the next
+   * signature again; null where nobody tells it. Default: such a key is refused.
    */
   passphrase?: () => Promise<string | null>;
 }
@@ -70,9 +70,14 @@ function sealedSigner(path: string, ssh: SshKey, ask: () => Promise<string | nul
       throw refused(`${path} can't be opened: the passphrase is wrong, or the key is damaged.`, cause);
     }
   };
+  const openOnce = (): Promise<KeyObject> =>
+    (opened ??= open().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    }));
   return {
     publicKey: ssh.publicKey.toString("hex"),
-    sign: async (message) => sign(null, Buffer.from(message, "utf8"), await (opened ??= open())),
+    sign: async (message) => sign(null, Buffer.from(message, "utf8"), await openOnce()),
     verify: isSignature,
   };
 }

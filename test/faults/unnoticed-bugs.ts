@@ -348,4 +348,10 @@ export const unnoticedBugs: readonly Bug[] = [
     to: `if (error instanceof Error && "status" in error && !isPassing(error)) throw error;`,
     tests: ["test/adapters/client/event-stream.test.ts"],
   },
+  {
+    name: "a wrong passphrase is remembered",
+    file: "adapters/client/node-signer.ts",
+    from: `      opened = null;\n`,
+    tests: ["test/adapters/cli/ssh-keys.test.ts"],
+  },
 ];

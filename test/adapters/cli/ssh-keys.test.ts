@@ -156,6 +156,19 @@ describe("an OpenSSH key", () => {
     });
   });
 
+  it("with a passphrase asks again after a wrong one, once for all who sign together, and no more once it is open", async () => {
+    const { path } = makeKey("sealed", "right words");
+    const answers = ["wrong", null, "right words"];
+    const passphrase = vi.fn(() => Promise.resolve(answers.shift() ?? null));
+    const signer = readSigner(path, { passphrase });
+    await expect(Promise.all([signer.sign("a"), signer.sign("b")])).rejects.toThrow(
+      "the passphrase is wrong",
+    );
+    await expect(signer.sign("a")).rejects.toThrow("Nobody told the passphrase");
+    for (let times = 0; times < 2; times += 1) expect(await signer.sign("a")).toHaveLength(64);
+    expect(passphrase).toHaveBeenCalledTimes(3);
+  });
+
   it("that is damaged, of another kind, or of a costly passphrase is refused at once", () => {
     const { path } = makeKey("id");
     const whole = readFileSync(path, "utf8");
