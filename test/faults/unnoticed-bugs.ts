@@ -208,7 +208,7 @@ export const unnoticedBugs: readonly Bug[] = [
     name: "a run about one module drops what another owes that describes the same thing",
     file: "lib/state/run/debts.ts",
     from: `    if (item.others.length > 0) return parts;\n`,
-    tests: ["test/state/owed-triggers.test.ts"],
+    tests: ["test/state/owed-by-two.test.ts"],
   },
   {
     name: "a package goes with what nothing needed before it went",

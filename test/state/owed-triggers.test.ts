@@ -242,42 +242,6 @@ describe("two modules that describe one daemon", () => {
       { module: "b", caused_by: ["conf"], outcome: "changed" },
     ]);
   });
-
-  test.each<[string, () => ReturnType<typeof declare>]>([
-    [
-      "describes it without watching",
-      () => declare([{ id: "d", type: "service", name: "d", running: true }], "a"),
-    ],
-    ["does not want it any more", () => []],
-  ])("a run about the one that %s leaves what the other owes", async (_what, desiredOfA) => {
-    const machine = new ServiceMachine("systemd");
-    machine.add("d", { running: true });
-    const fixture = new StateFixture(machine.host);
-    const a = declare([{ id: "d", type: "service", name: "d", running: true }], "a");
-    const b = (content: string): ReturnType<typeof declare> =>
-      declare(
-        [
-          { id: "d", type: "service", name: "d", running: true, reload_on: ["conf"] },
-          { ...conf(content), path: "/work/conf" },
-        ],
-        "b",
-      );
-    await fixture.run("apply", [...a, ...b("one")]);
-    machine.acted = (command) => {
-      if (command === "reload d") throw new OrchestratorError("HOST_ERROR");
-    };
-    await fixture.run("apply", [...a, ...b("two")], { operationId: second });
-    machine.acted = () => {};
-    const before = fixture.owed;
-    expect(before).toMatchObject([{ module: "b", trigger: "reload", operation_id: second }]);
-    const run = await fixture.run("apply", desiredOfA(), { scope: ["a"] });
-    expect(run.results.map(({ message = "" }) => message).join()).not.toContain("dropped");
-    expect(fixture.owed).toEqual(before);
-    const reloads = (): number => machine.commands.filter((command) => command === "reload d").length;
-    const begun = reloads();
-    await fixture.run("apply", b("two"), { scope: ["b"] });
-    expect([reloads() - begun, fixture.owed]).toEqual([1, []]);
-  });
 });
 
 test("a thing that two modules describe is captured once, and is ours although the second only follows", async () => {

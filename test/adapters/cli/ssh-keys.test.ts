@@ -159,7 +159,7 @@ describe("an OpenSSH key", () => {
   it("with a passphrase asks again after a wrong one, once for all who sign together, and no more once it is open", async () => {
     const { path } = makeKey("sealed", "right words");
     const answers = ["wrong", null, "right words"];
-    const passphrase = vi.fn(() => Promise.resolve(answers.shift() ?? null));
+    const passphrase = vi.fn<() => Promise<string | null>>(() => Promise.resolve(answers.shift() ?? null));
     const signer = readSigner(path, { passphrase });
     await expect(Promise.all([signer.sign("a"), signer.sign("b")])).rejects.toThrow(
       "the passphrase is wrong",
