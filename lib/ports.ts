@@ -178,6 +178,7 @@ export { resourceTypesWith } from "./state/own-types.ts";
 export { resourceTypes } from "./state/resources/index.ts";
 export { describeChange } from "./state/resources/shared/describe.ts";
 export type { Action, Change } from "./state/result.ts";
+export type { TextEdit } from "./state/text-edits.ts";
 export type { Trigger } from "./state/triggers.ts";
 
 // Schedules

@@ -77,9 +77,9 @@ export const fleetErrors = {
   RESOURCE_CONFLICT: {
     meaning: "Two modules describe the same thing differently.",
     cause:
-      "Two of the modules for one agent have a resource of the same type and identity with different properties: modules of one assignment, of two that match the same agent, or of a call; see [modules](modules.md#conflicts). Or a package would go for one of them that another wants there.",
+      "Two of the modules for one agent have a resource of the same type and identity with different properties: modules of one assignment, of two that match the same agent, or of a call; see [modules](modules.md#conflicts). Or they undo each other's changes of a text, as a `file` and a `line` that its content lacks, also within one module. Or a package would go for one of them that another wants there.",
     advice:
-      "`details` names both resources, and both assignments where the modules come from two. Keep it in one of them, or make them equal.",
+      "`details` names both resources, and both assignments where the modules come from two. Keep it in one of them, or make them equal; of a `line` or `block` and the `content` of its file, put the one into the other.",
   },
   MODULE_MISSING: {
     meaning: "A module requires another that the agent does not get.",

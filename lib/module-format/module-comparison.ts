@@ -5,7 +5,13 @@ import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { JsonObject } from "../json.ts";
 import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { allOf, type Selector } from "../selectors/selector.ts";
-import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
+import {
+  conflictBudget,
+  conflictKeys,
+  findConflicts,
+  isTextKey,
+  type ResourceConflict,
+} from "../state/conflicts.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { resolveKnown, type KnownResource } from "./module-resources.ts";
@@ -127,8 +133,8 @@ export class ModuleComparison {
   }
 }
 
-/** A resource that is the same on every agent, with the module that it is from. */
-type Placed = KnownResource & { content: ParsedModule };
+/** A resource that is the same on every agent, with the module that it is from, and what it shares with others. */
+type Placed = KnownResource & { content: ParsedModule; keys: string[] };
 
 /** The values that a module gets from some uses; null where they differ in one. */
 function agreedValues({ name, params }: ParsedModule, uses: readonly ModuleUse[]): JsonObject | null {
@@ -150,12 +156,17 @@ function* resolveShared(
   { given, types }: { given: JsonObject; types: ResourceTypes },
   things: ReadonlySet<string>,
 ): Work<Placed[]> {
-  const isShared = (at: number): boolean => {
+  const sharesTexts = [...things].some(isTextKey);
+  const mayShare = (at: number): boolean => {
     const outline = content.outline[at]!;
+    if (sharesTexts && types.get(outline.type)?.edits) return true;
     return outline.isLiteral && things.has(resourceIdentityKey(outline, types));
   };
-  const known = yield* resolveUsable(content, { given, types, budget: new WorkBudget() }, isShared);
-  return known.map((each) => ({ ...each, content }));
+  const known = yield* resolveUsable(content, { given, types, budget: new WorkBudget() }, mayShare);
+  return known.flatMap((each) => {
+    const keys = conflictKeys(each.resource, types).filter((key) => things.has(key));
+    return keys.length > 0 ? [{ ...each, content, keys }] : [];
+  });
 }
 
 /** As {@link resolveKnown}; nothing of a module that became invalid, or whose values do not fit it. */
@@ -173,19 +184,19 @@ function findContradictions(
   known: readonly Placed[],
   { selectors, types }: Pick<Source, "selectors" | "types">,
 ): Contradiction[] {
-  const byIdentity = new Map<string, Placed[]>();
+  const byKey = new Map<string, Placed[]>();
   const found: Contradiction[] = [];
+  const budget = conflictBudget();
   for (const each of known) {
-    const identity = resourceIdentityKey(each.resource, types);
-    const before = byIdentity.get(identity) ?? [];
+    const before = new Set(each.keys.flatMap((key) => byKey.get(key) ?? []));
     for (const other of before) {
       if (found.length === mostFound) return found;
       const [conflict] =
-        other.content === each.content ? [] : findConflicts([other.resource, each.resource], types);
+        other.content === each.content ? [] : findConflicts([other.resource, each.resource], types, budget);
       if (!conflict) continue;
       found.push({ conflict, where: allOf([wantedWhere(other, selectors), wantedWhere(each, selectors)]) });
     }
-    byIdentity.set(identity, [...before, each]);
+    for (const key of each.keys) byKey.set(key, [...(byKey.get(key) ?? []), each]);
   }
   return found;
 }

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from "../json.ts";
 import { parseSelector } from "../selectors/parse.ts";
 import { commonPropertiesSchema, noSuchType, resolveResource, splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import { findConditionFaults } from "./conditions.ts";
 import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
 import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
@@ -22,12 +23,12 @@ import type { YamlText } from "./yaml-text.ts";
 /** How many faults are told; `details.faults` says how many there are. */
 const toldFaults = 500;
 
-type Known = Pick<DeclaredResource, "id" | "thing">;
+type Known = Pick<DeclaredResource, "id" | "thing" | "resource">;
 
 /** What all params, a selector, a resource and a fault cost, in steps. */
 const costs = { params: 100_000, selector: 20_000, resource: 1500, fault: 20 };
 
-const nothingKnown: Known = { id: null, thing: null };
+const nothingKnown: Known = { id: null, thing: null, resource: null };
 
 /** A resource with what the defaults of params make of it. */
 interface Draft {
@@ -175,11 +176,8 @@ export class ModuleReader {
       yield* this.#pause(costs.resource);
       for (const { path, message } of misplacedSecrets(this.#types, definition, secretOf.get(at) ?? []))
         this.#add(["resources", at, ...path], message);
-      declared.push({
-        at,
-        definition,
-        ...(yield* this.#checkResource({ definition, filled, open }, at)),
-      });
+      const found = yield* this.#checkResource({ definition, filled, open }, at);
+      declared.push({ at, definition, ...found, ...(valuesOf.has(at) && { resource: null }) });
     }
     for (const { path, message } of findRelationFaults(declared, this.#types)) {
       const line = (other: number): number => this.#text.place(["resources", other]).line;
@@ -220,20 +218,16 @@ export class ModuleReader {
     if (isLiteral && common["sensitive"] !== true) identity ??= written;
     const thing = type && identity !== null && isLiteral ? { type: type.type, identity } : null;
     const knownId = id ?? (thing && `${thing.type}:${thing.identity}`);
-    if (this.#issues.length > before || !type) return { id: knownId, thing };
+    if (this.#issues.length > before || !type) return { id: knownId, thing, resource: null };
     if (knownId === null) this.#add(path, `This ${type.type} needs an id.`);
     else this.#outline.push({ id: knownId, type: type.type, identity: written ?? knownId, isLiteral });
-    return { id: knownId, thing };
+    return { id: knownId, thing, resource: null };
   }
 
-  #note(
-    resource: { resource_id: string; type: string; identity: string },
-    isLiteral: boolean,
-    written: string | null,
-  ): Known {
+  #note(resource: ResolvedResource, isLiteral: boolean, written: string | null): Known {
     const { resource_id: id, type, identity } = resource;
     this.#outline.push({ id, type, identity: isLiteral ? identity : (written ?? identity), isLiteral });
-    return { id, thing: isLiteral ? resource : null };
+    return { id, thing: isLiteral ? resource : null, resource };
   }
 
   /** Tells what a schema found; what a template decides, at `open`, is not known to be wrong. */

@@ -1,9 +1,13 @@
 /** What is wrong between the resources of one module: ids and things that are there twice, unknown ids, circles. */
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { conflictBudget, fightAdvice, textClaims } from "../state/conflicts.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import { edgeProperties, type GraphNode, orderResources } from "../state/graph.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { type Fight, findFights, sharedTexts } from "../state/text-edits.ts";
+import { meetings } from "./module-resources.ts";
 
 type EdgeProperty = (typeof edgeProperties)[number];
 
@@ -16,6 +20,8 @@ export interface DeclaredResource {
   id: string | null;
   /** What it is about; null where a fault keeps it from being known. */
   thing: { type: string; identity: string } | null;
+  /** All of it; null where a template decides about a part of it, or a fault keeps it from being known. */
+  resource: ResolvedResource | null;
 }
 
 /** A fault; its path begins with the place of its resource. */
@@ -31,7 +37,7 @@ export function findRelationFaults(
   types: ResourceTypes,
 ): RelationFault[] {
   const duplicates = findDuplicates(declared, types);
-  return [...duplicates, ...findOrderFaults(declared)];
+  return [...duplicates, ...findTextFaults(declared, types), ...findOrderFaults(declared)];
 }
 
 function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {
@@ -59,6 +65,28 @@ function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTy
     if (id !== null && sameId === undefined) ids.set(id, at);
   }
   return faults;
+}
+
+/** Resources that undo each other's changes of a text, such as a file and a line of it. */
+function findTextFaults(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {
+  const claims = declared.flatMap((one) => {
+    if (!one.resource) return [];
+    return textClaims([one.resource], types).map((claim) => ({ ...claim, resource: one }));
+  });
+  const budget = conflictBudget();
+  const when = ({ resource }: { resource: DeclaredResource }): string | null => {
+    const condition = resource.definition["when"];
+    return typeof condition === "string" ? condition : null;
+  };
+  const found = new Map<number, Fight<DeclaredResource>>();
+  for (const sharers of sharedTexts(claims).values())
+    for (const meeting of meetings(sharers, when))
+      for (const fight of findFights(meeting, budget)) found.set(fight.second.at, fight);
+  return [...found].map(([at, { first, text, isWhole }]) => ({
+    path: [at],
+    message: (lineOf) =>
+      `This and the resource on line ${lineOf(first.at)} undo each other's changes of ${text}. ${fightAdvice(isWhole)}`,
+  }));
 }
 
 /** Whether there is an agent on which both certainly hold. Different conditions may exclude each other; a run finds out. */

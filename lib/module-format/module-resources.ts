@@ -4,13 +4,8 @@ import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { matchesNobody } from "../selectors/condition.ts";
 import { printSelector } from "../selectors/print.ts";
-import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
-import {
-  commonPropertiesSchema,
-  resolveResource,
-  resourceIdentityKey,
-  splitDefinition,
-} from "../state/definition.ts";
+import { conflictBudget, conflictKeys, findConflicts, type ResourceConflict } from "../state/conflicts.ts";
+import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { wantedBy } from "./conditions.ts";
@@ -151,19 +146,36 @@ export function requireAgreement(resources: readonly ResolvedResource[], types: 
 
 /** The same for resources that may not be wanted together: those under different conditions may exclude each other. */
 export function requirePossibleAgreement(known: readonly KnownResource[], types: ResourceTypes): void {
-  const byIdentity = new Map<string, KnownResource[]>();
-  for (const each of known) {
-    const identity = resourceIdentityKey(each.resource, types);
-    byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), each]);
-  }
-  const conflicts = [...byIdentity.values()].flatMap((same) => {
-    const conditions = new Set(same.map(({ when }) => when));
-    const meeting = [...conditions].map((condition) =>
-      same.filter(({ when }) => when === null || when === condition).map(({ resource }) => resource),
-    );
-    return meeting.find((resources) => findConflicts(resources, types).length > 0) ?? [];
+  const byKey = new Map<string, KnownResource[]>();
+  for (const each of known)
+    for (const key of conflictKeys(each.resource, types)) {
+      const same = byKey.get(key);
+      if (same) same.push(each);
+      else byKey.set(key, [each]);
+    }
+  const budget = conflictBudget();
+  const conflicts = [...byKey.values()].flatMap((same) => {
+    if (same.length === 1) return [];
+    for (const meeting of meetings(same, ({ when }) => when)) {
+      const found = findConflicts(
+        meeting.map(({ resource }) => resource),
+        types,
+        budget,
+      );
+      if (found.length > 0) return found;
+    }
+    return [];
   });
-  refuse(findConflicts(conflicts, types));
+  // Two that are about several of the same are told once.
+  refuse([...new Map(conflicts.map((conflict) => [conflict.message, conflict])).values()]);
+}
+
+/** Those that are certainly wanted together: under each condition, and without one. Different conditions may exclude each other. */
+export function meetings<T>(all: readonly T[], whenOf: (each: T) => string | null): T[][] {
+  const conditions = new Set(all.map(whenOf));
+  return [...conditions].map((condition) =>
+    all.filter((each) => whenOf(each) === null || whenOf(each) === condition),
+  );
 }
 
 function refuse(conflicts: readonly ResourceConflict[]): void {

@@ -5,6 +5,7 @@ import { isOrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
+import type { JsonObject } from "../json.ts";
 import {
   ModuleComparison,
   resolveUsable,
@@ -15,7 +16,9 @@ import {
 import { pinOf } from "../module-format/module-reference.ts";
 import { requireUsable, type ModuleUse } from "../module-format/module-use.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
+import { isTemplate } from "../module-format/template.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
+import { conflictKeys, textKey } from "../state/conflicts.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
@@ -133,15 +136,22 @@ function* thingsOf(
   const templated = new Set(content.templates.map(({ resource }) => resource));
   const budget = new WorkBudget();
   const plain = yield* resolveUsable(content, { given: {}, types, budget }, (at) => !templated.has(at));
-  const specs = new Map(plain.map(({ resource }) => [resource.resource_id, resource.spec]));
-  for (const { id, type, identity, isLiteral } of content.outline) {
-    if (!isLiteral) continue;
+  const known = new Map(plain.map(({ resource }) => [resource.resource_id, resource]));
+  for (const [at, { id, type, identity, isLiteral }] of content.outline.entries()) {
+    const resource = known.get(id);
+    const keys = resource ? conflictKeys(resource, types) : openKeys(content.resources[at]!, type, types);
+    if (isLiteral) keys.push(resourceIdentityKey({ type, identity }, types));
+    if (keys.length === 0) continue;
     budget.spend(printCost);
     if (budget.isSliceOver()) yield;
-    const key = resourceIdentityKey({ type, identity }, types);
-    const spec = specs.get(id);
-    const said = spec && toHex(crypto.sha256(toUtf8(`${type} ${canonicalJson(spec)}`)));
-    things.set(key, said === undefined || things.has(key) ? unprinted : said);
+    const said = resource && toHex(crypto.sha256(toUtf8(`${type} ${canonicalJson(resource.spec)}`)));
+    for (const key of new Set(keys))
+      things.set(key, said === undefined || things.has(key) ? unprinted : said);
   }
   return things;
+}
+
+/** The text that a resource is about whose values are not known yet: that of its path, as far as none of them decides about it. */
+function openKeys({ path }: JsonObject, type: string, types: ResourceTypes): string[] {
+  return typeof path === "string" && !isTemplate(path) && types.get(type)?.edits ? [textKey(path)] : [];
 }

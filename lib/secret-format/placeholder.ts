@@ -8,6 +8,7 @@
  */
 import type { Crypto } from "../crypto/crypto.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { secretMark } from "../internal/secret-mark.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { SecretForm } from "./forms.ts";
 
@@ -24,14 +25,13 @@ export interface FoundPlaceholder extends SecretReference {
   text: string;
 }
 
-const opening = "$secret$";
 const pattern =
   /\$secret\$([a-z0-9][a-z0-9._-]{0,63})@([1-9]\d{0,8})\$(text|json|shell|base64|url)\$[0-9a-f]{32}\$/g;
 
 /** Writes a placeholder, with its tag. */
 export function toPlaceholder(reference: SecretReference, { crypto, key }: TagKey): string {
   const { name, version, form } = reference;
-  const head = `${opening}${name}@${version}$${form}$`;
+  const head = `${secretMark}${name}@${version}$${form}$`;
   return `${head}${toHex(crypto.hmac(key, toUtf8(head))).slice(0, 32)}$`;
 }
 
@@ -47,7 +47,7 @@ export function findPlaceholders(values: Iterable<Json>): FoundPlaceholder[] {
   const found = new Map<string, FoundPlaceholder>();
   for (const value of values)
     for (const text of textsOf(value)) {
-      if (!text.includes(opening)) continue;
+      if (!text.includes(secretMark)) continue;
       for (const [placeholder, name, version, form] of text.matchAll(pattern))
         found.set(placeholder, {
           text: placeholder,
@@ -66,7 +66,7 @@ export function fillPlaceholders(spec: JsonObject, values: ReadonlyMap<string, s
 
 function fill(value: Json, values: ReadonlyMap<string, string>): Json {
   if (typeof value === "string") {
-    if (!value.includes(opening)) return value;
+    if (!value.includes(secretMark)) return value;
     return value.replaceAll(pattern, (placeholder) => values.get(placeholder) ?? placeholder);
   }
   if (typeof value !== "object" || value === null) return value;

@@ -1,11 +1,14 @@
 /** Two resources about the same thing: equal ones are one, different ones are a fault. So are those that contradict each other in a part. */
+import { holdsSecret } from "../internal/secret-mark.ts";
+import { WorkBudget } from "../internal/work.ts";
 import type { Json } from "../json.ts";
 import { resourceIdentityKey } from "./definition.ts";
 import type { ResourceTypes } from "./resource-type.ts";
-import type { ResolvedResource } from "./resource.ts";
+import { type ResolvedResource, resourceKey } from "./resource.ts";
 import { claimedParts, findContradictions, type PartContradiction } from "./shared-parts.ts";
+import { type Fight, findFights, sharedTexts, type TextClaim } from "./text-edits.ts";
 
-/** Two resources that describe one thing differently. */
+/** Two resources that can't both be as they say: they describe one thing differently, or undo each other's changes. */
 export interface ResourceConflict {
   first: { module: string; resource_id: string };
   second: { module: string; resource_id: string };
@@ -14,12 +17,92 @@ export interface ResourceConflict {
   message: string;
 }
 
+/** What telling whether resources undo each other's changes may cost, in steps: what costs more is told by the machine. */
+const mostSteps = 10_000_000;
+
+/** A budget for {@link findConflicts}. */
+export function conflictBudget(): WorkBudget {
+  return new WorkBudget(mostSteps);
+}
+
 /**
- * Finds every resource that contradicts an earlier one. Those whose condition does not hold are left out.
+ * Finds every resource that contradicts an earlier one, or of which one undoes what the other does. Those whose condition does not
+ * hold are left out. What depends on a secret is told by the machine, and so is what costs more than the budget.
+ */
+export function findConflicts(
+  resources: readonly ResolvedResource[],
+  types: ResourceTypes,
+  budget: WorkBudget = conflictBudget(),
+): ResourceConflict[] {
+  const fights = findFights(knownClaims(resources, types), budget);
+  return [...findDifferences(resources, types), ...fights.map(fightConflict)];
+}
+
+/** The texts that resources are about, each with the resource, as far as no more must be known than they say. */
+export function textClaims(
+  resources: readonly ResolvedResource[],
+  types: ResourceTypes,
+): TextClaim<ResolvedResource>[] {
+  return resources.flatMap((resource) => {
+    const edits = resource.skip ? undefined : types.get(resource.type)?.edits?.(resource.spec);
+    const identity = resourceIdentityKey(resource, types);
+    return (edits ?? []).map((edit) => ({ resource, identity, text: edit.of, edit }));
+  });
+}
+
+/** Of claims on texts that several are about, those without a secret. */
+function knownClaims(
+  resources: readonly ResolvedResource[],
+  types: ResourceTypes,
+): TextClaim<ResolvedResource>[] {
+  const shared = [...sharedTexts(textClaims(resources, types)).values()].flat();
+  return shared.filter(({ resource }) => !holdsSecret(resource.spec));
+}
+
+/** What each resource is about, by keys that only those share which may contradict each other. */
+export function conflictKeys(resource: ResolvedResource, types: ResourceTypes): string[] {
+  return [
+    resourceIdentityKey(resource, types),
+    ...textClaims([resource], types).map(({ text }) => textKey(text)),
+  ];
+}
+
+const textPrefix = "text of ";
+
+/** The key of a text, unlike that of every thing. */
+export function textKey(text: string): string {
+  return `${textPrefix}${text}`;
+}
+
+/** Whether a key is that of a text. */
+export function isTextKey(key: string): boolean {
+  return key.startsWith(textPrefix);
+}
+
+/** A fight, as a conflict. */
+export function fightConflict({ first, second, text, isWhole }: Fight<ResolvedResource>): ResourceConflict {
+  const conflict = conflictOf(first, second, text.startsWith("/") ? `path:${text}` : text);
+  return { ...conflict, message: `${fightMessage(first, second, text)} ${fightAdvice(isWhole)}` };
+}
+
+function fightMessage(first: ResolvedResource, second: ResolvedResource, text: string): string {
+  return `${resourceKey(first)} and ${resourceKey(second)} undo each other's changes of ${text}: each apply would make both again.`;
+}
+
+/** What to do about a fight. */
+export function fightAdvice(isWhole: boolean): string {
+  return isWhole
+    ? "One of them says the whole text: put there what the other wants, or leave the text to the other."
+    : "Let only one of them say it.";
+}
+
+/**
+ * Finds every resource that describes a thing, or a part of one, otherwise than an earlier one. Those whose condition does not hold
+ * are left out.
  *
  * @param identityOf - What a resource is about. Default: what it says itself; a machine knows which paths are one.
  */
-export function findConflicts(
+export function findDifferences(
   resources: readonly ResolvedResource[],
   types: ResourceTypes,
   identityOf: (resource: ResolvedResource) => string = (resource) => resourceIdentityKey(resource, types),
@@ -42,12 +125,11 @@ export function partConflict({ first, second, identity }: PartContradiction): Re
 }
 
 function conflictOf(first: ResolvedResource, second: ResolvedResource, identity: string): ResourceConflict {
-  const name = ({ module, resource_id }: ResolvedResource): string => `${module}/${resource_id}`;
   return {
     first: { module: first.module, resource_id: first.resource_id },
     second: { module: second.module, resource_id: second.resource_id },
     identity,
-    message: `${name(first)} and ${name(second)} describe ${identity} differently.`,
+    message: `${resourceKey(first)} and ${resourceKey(second)} describe ${identity} differently.`,
   };
 }
 

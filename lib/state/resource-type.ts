@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Host, HostFiles, WriteOptions } from "../host/host.ts";
 import type { JsonObject } from "../json.ts";
 import type { Action, Change } from "./result.ts";
+import type { TextEdit } from "./text-edits.ts";
 import type { Trigger } from "./triggers.ts";
 
 /** What stood before the first change: a resource to converge to when the one that replaced it is taken away. */
@@ -48,6 +49,11 @@ export interface ResourceType<Spec = unknown> {
   identityHoldsValue?(spec: Spec): boolean;
   /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
   paths?(spec: Spec): readonly string[];
+  /**
+   * What it makes of the texts that others may be about a part of, such as a line of a file. Two resources of which one undoes
+   * what the other makes are a conflict. Default: it shares no text.
+   */
+  edits?(spec: Spec): readonly TextEdit[];
   /** Whether `check` starts programs: then several are checked at once, each with a deadline of its own. Default: no. */
   readonly checksWithPrograms?: boolean;
   /**

@@ -22,7 +22,7 @@ const tells = ({ results }: StateRunResult): boolean => JSON.stringify(results).
 test.each<[string, JsonObject]>([
   ["a line", port],
   ["a block", block],
-  ["the file itself", { id: "file", type: "file", path, content: "A=1\n" }],
+  ["the file itself", { id: "file", type: "file", path, content: "A=1\nPW=hunter2\n" }],
 ])("%s shows no diff of a file in which another resource has a secret", async (_name, beside) => {
   const fixture = new StateFixture();
   const desired = declare([password, beside]);

@@ -137,10 +137,17 @@ test("a purge knows what is declared through a link", async () => {
 
 test("what a sensitive resource put there is not shown by another path", async () => {
   const state = machine();
-  await state.run("apply", declare([{ id: "s", ...file("/etc/real/x", "hunter2\n"), sensitive: true }]));
+  const hidden = {
+    id: "s",
+    type: "line",
+    path: "/etc/real/x",
+    line: "hunter2",
+    create: true,
+    sensitive: true,
+  };
+  await state.run("apply", declare([hidden]));
   const line = declare([{ id: "l", type: "line", path: "/etc/alias/x", line: "more" }]);
-  const secret = declare([{ id: "s", ...file("/etc/real/x", "hunter2\n"), sensitive: true }]);
-  const { results } = await state.run("plan", [...secret, ...line]);
+  const { results } = await state.run("plan", [...declare([hidden]), ...line]);
   expect(results[1]?.outcome).toBe("would_change");
   expect(JSON.stringify(results)).not.toContain("hunter2");
 });

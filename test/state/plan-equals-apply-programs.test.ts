@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
+import { acceptedDrafts } from "../support/accepted.ts";
 import { modelArchive } from "../support/machine/tar.ts";
 import { repositoryUrl, wholeMachine } from "../support/machine/whole-machine.ts";
 import { foretold, told } from "../support/plan-and-apply.ts";
@@ -41,7 +42,7 @@ const known = fc.oneof(
     .record({ at: slot, owner, group: maybe(groupName), on_failure: onFailure })
     .map(({ at, ...rest }) => ({ id: `folder${at}`, type: "directory", path: `/srv/d${at}`, ...rest })),
   fc
-    .record({ at: slot, owner, on_failure: onFailure, content: fc.constantFrom("a\n", "a\nb\n") })
+    .record({ at: slot, owner, on_failure: onFailure, content: maybe(fc.constantFrom("a\n", "a\nb\n")) })
     .map(({ at, ...rest }) => ({ id: `file${at}`, type: "file", path: `/srv/d${at}/f`, ...rest })),
   fc
     .record({ at: slot, line: fc.constantFrom("b", "c"), on_failure: onFailure })
@@ -136,10 +137,12 @@ const bringing = fc.oneof(
 
 type Draft = { id: string; requires?: readonly string[] };
 
-/** One resource an id, and those whose `requires` are all there. */
+/** One resource an id, none that contradicts another, and those whose `requires` are all there. */
 function whole(drafts: readonly Draft[]): JsonObject[] {
   const byId = new Map(drafts.map((draft) => [draft.id, draft]));
-  const kept = [...byId.values()].filter(({ requires = [] }) => requires.every((id) => byId.has(id)));
+  const kept = acceptedDrafts([...byId.values()]).filter(({ requires = [] }) =>
+    requires.every((id) => byId.has(id)),
+  );
   if (kept.length < byId.size) return whole(kept);
   return kept.map((draft) => JSON.parse(JSON.stringify(draft)) as JsonObject);
 }

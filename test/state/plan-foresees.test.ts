@@ -113,10 +113,15 @@ const works: Record<string, JsonObject[]> = {
     },
   ],
   "a line and a block in a file": [
-    file("/etc/x", "a\n"),
+    at("file", "/etc/x"),
     at("line", "/etc/x", { line: "b" }),
-    { ...at("block", "/etc/x", { content: "c\n" }), id: "block" },
+    { ...at("block", "/etc/x", { content: "a\nc\n" }), id: "block" },
     { ...at("line", "/etc/x", { line: "a" }), id: "same" },
+  ],
+  "a file with the line and the block that others want in it": [
+    file("/etc/x", "a\n# BEGIN block\nc\n# END block\n"),
+    at("line", "/etc/x", { line: "a" }),
+    { ...at("block", "/etc/x", { content: "c\n" }), id: "block" },
   ],
   "a file owned by the user that a package makes": [pack("web"), file("/srv/page", "x", { owner: "web" })],
   "a file in a folder of a package": [pack("web"), file("/etc/web/own.conf", "x")],
@@ -150,11 +155,11 @@ const works: Record<string, JsonObject[]> = {
     { id: "zone", type: "timezone", name: "UTC" },
   ],
   "a setting in a file of the run": [
-    file("/etc/sysctl.d/own.conf", "# own\n"),
+    at("file", "/etc/sysctl.d/own.conf"),
     { id: "sysctl", type: "sysctl", key: "net.ipv4.ip_forward", value: "1", path: "/etc/sysctl.d/own.conf" },
   ],
   "a host in a file of the run": [
-    file("/etc/hosts", "127.0.0.1 localhost\n"),
+    at("file", "/etc/hosts"),
     { id: "host", type: "host_entry", name: "db", ip: "10.0.0.5" },
   ],
   "a name in a file of the run": [
@@ -162,7 +167,7 @@ const works: Record<string, JsonObject[]> = {
     at("line", "/etc/hostname", { line: "web-1" }),
   ],
   "a file that is judged by a program": [
-    file("/etc/sudoers", "x", { validate: ["visudo", "%"] }),
+    file("/etc/sudoers", "x\ny\n", { validate: ["visudo", "%"] }),
     at("line", "/etc/sudoers", { line: "y" }),
   ],
   "a drop-in and the folder that it makes": [

@@ -18,11 +18,13 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { matchesPattern } from "./line/pattern.ts";
+import { matchesPattern, patternCost } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
 import { hardLinksSchema, withLinks } from "./shared/extras.ts";
 import {
+  type Digests,
   type LinePlace,
+  noDigests,
   placeAt,
   placeBeside,
   placeSchema,
@@ -119,6 +121,13 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   schema: blockSchema,
   identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${spec.name}`,
+  edits: (spec) => [
+    {
+      of: spec.path,
+      edit: (text) => (text === null && spec.ensure === "absent" ? null : edit(spec, text, noDigests)),
+      cost: (text) => text.length + (spec.content ?? "").length + patternCost(patternsOf(spec), text),
+    },
+  ],
   check,
   apply: (spec, _changes, host, signal) =>
     applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
@@ -140,7 +149,7 @@ function check(spec: BlockSpec, host: Host): Change[] {
 }
 
 /** The text as it is to be. */
-function edit(spec: BlockSpec, text: string | null, host: Host): string {
+function edit(spec: BlockSpec, text: string | null, host: Digests): string {
   const lines = withoutLater(spec, toLines(text));
   const found = find(spec, lines);
   if (spec.ensure === "absent")
@@ -192,7 +201,7 @@ function replaceBlock(
 function restoreBlock(
   spec: BlockSpec,
   { lines, found, place }: { lines: readonly TextLine[]; found: Found | null; place: LinePlace },
-  host: Host,
+  host: Digests,
 ): TextLine[] {
   const { raw, unended } = spec;
   const others = withEnd(found ? withoutFound(found, lines) : lines, unended, host);
@@ -241,6 +250,9 @@ function find(spec: BlockSpec, text: readonly TextLine[]): Found | null {
   }
   return { first, count: last - first + 1, content: joinLines(lines.slice(first + 1, last)) };
 }
+
+const patternsOf = ({ insert_after, insert_before }: BlockSpec): string[] =>
+  [insert_after, insert_before].filter((pattern) => pattern !== undefined);
 
 function placeFor({ insert_after, insert_before }: BlockSpec, lines: readonly TextLine[]): number {
   if (insert_after !== undefined) {

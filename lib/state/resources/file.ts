@@ -20,7 +20,8 @@ import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } fro
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
+import type { TextEdit } from "../text-edits.ts";
+import { contentToCompare, describeContent, desiredContent, forgetDescription } from "./file/content.ts";
 import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { rewriteContent, writeContent } from "./file/write.ts";
 import {
@@ -35,6 +36,7 @@ import { describeChange } from "./shared/describe.ts";
 import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema, withLinks } from "./shared/extras.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
+import { wholeText } from "./shared/whole-text.ts";
 
 const properties = z.strictObject({
   path: pathSchema,
@@ -107,6 +109,7 @@ export const fileResourceType = defineResourceType<FileSpec>({
   schema: fileSchema,
   namespace: "path",
   identity: (spec) => spec.path,
+  edits: fileEdits,
   check,
   apply,
   capture,
@@ -118,6 +121,15 @@ export const fileResourceType = defineResourceType<FileSpec>({
     asDeclared: withLinks,
   },
 });
+
+function fileEdits(spec: FileSpec): TextEdit[] {
+  const { path, ensure } = spec;
+  if (ensure === "absent") return [wholeText(path, null)];
+  const content = spec.content ?? desiredContent(spec);
+  if (content !== null) return [wholeText(path, content)];
+  // What is downloaded is known on the machine alone.
+  return hasContent(spec) ? [] : [{ of: path, edit: (text) => text ?? "" }];
+}
 
 function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Change[]> {
   return andThen(look(spec, { host, signal }), (found) => compare(spec, found, { host, signal }));

@@ -14,6 +14,7 @@ import type { Host } from "../../host/host.ts";
 import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import type { TextEdit } from "../text-edits.ts";
 import {
   accountIdSchema,
   accountNameSchema,
@@ -34,6 +35,7 @@ import {
   shadowMembers,
 } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
+import { membershipEdit } from "./shared/membership-text.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { foreseeGroup } from "./user/foresee.ts";
@@ -79,6 +81,7 @@ export const groupResourceType = defineResourceType<GroupSpec>({
   summary: "A group of users.",
   schema: groupSchema,
   identity: (spec) => spec.name,
+  edits: (spec) => [editOf(spec)],
   check,
   apply,
   capture,
@@ -98,6 +101,16 @@ export const groupResourceType = defineResourceType<GroupSpec>({
     extendPrior: (prior, spec, host) => addMissing(prior, capture(spec, host)),
   },
 });
+
+/** What it says of who is in it; nobody has a group that is not there. */
+function editOf({ name, ensure, members = [], membership }: GroupSpec): TextEdit {
+  if (ensure === "absent") return membershipEdit(({ group }) => group === name, []);
+  const isLeft = (user: string): boolean => membership !== "inclusive" || members.includes(user);
+  return membershipEdit(
+    ({ group, user, isPrimary }) => group === name && !isPrimary && !isLeft(user),
+    members.map((user) => ({ group: name, user, isPrimary: false })),
+  );
+}
 
 function check(spec: GroupSpec, host: Host): Change[] {
   refuseConfined(host, "group");

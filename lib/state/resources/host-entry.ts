@@ -16,9 +16,11 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
 import {
+  type Digests,
   keepLines,
   type KeptLine,
   keptLineSchema,
+  noDigests,
   restoreLines,
   noteEnd,
   unendedSchema,
@@ -66,6 +68,15 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   summary: "A name of a host in /etc/hosts.",
   schema: hostEntrySchema,
   identity: ({ name, ip }) => (isIpv6(ip) ? `${name} (IPv6)` : name),
+  edits: (spec) => [
+    {
+      of: path,
+      edit(text) {
+        const lines = toLines(text);
+        return compare(spec, lines).length === 0 ? text : toText(edit(spec, lines, noDigests));
+      },
+    },
+  ],
   check,
   apply(spec, _changes, host, signal) {
     const edited = edit(spec, toLines(readText(path, host)), host);
@@ -83,11 +94,17 @@ function check(spec: HostEntrySpec, host: Host): Change[] {
   // A file that somebody took away has no place for what stood in it.
   if (text === null && spec.line !== undefined) return [];
   const lines = toLines(text);
+  const changes = compare(spec, lines);
+  if (changes.length > 0) return changes;
+  const isPrior = spec.ensure === "absent" || spec.kept !== undefined;
+  return isPrior ? fileChanges(spec, text, toText(edit(spec, lines, host))) : [];
+}
+
+/** What differs in the line of the entry. */
+function compare(spec: HostEntrySpec, lines: readonly TextLine[]): Change[] {
   const line = lines[findLine(spec, lines)]?.text;
   if (spec.ensure === "absent")
-    return line === undefined
-      ? fileChanges(spec, text, toText(edit(spec, lines, host)))
-      : [{ property: "ensure", before: "present", after: "absent" }];
+    return line === undefined ? [] : [{ property: "ensure", before: "present", after: "absent" }];
   const before = line === undefined ? null : parseLine(line);
   const changes: Change[] = before ? [] : [{ property: "ensure", before: "absent", after: "present" }];
   const ip = before?.ip ?? null;
@@ -99,11 +116,10 @@ function check(spec: HostEntrySpec, host: Host): Change[] {
   if (changes.length === 0 && spec.line !== undefined && line !== spec.line) {
     changes.push({ property: "line", before: line ?? null, after: spec.line });
   }
-  if (changes.length === 0 && spec.kept) return fileChanges(spec, text, toText(edit(spec, lines, host)));
   return changes;
 }
 
-function edit(spec: HostEntrySpec, lines: readonly TextLine[], host: Host): TextLine[] {
+function edit(spec: HostEntrySpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const at = findLine(spec, lines);
   const own = lines[at];
   if (spec.ensure === "absent" || spec.line !== undefined) {

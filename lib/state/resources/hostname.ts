@@ -44,6 +44,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
   identity: () => path,
   paths: () => [path],
   namespace: "path",
+  edits: (spec) => [{ of: path, edit: (text) => (nameIn(text) === spec.name ? text : fileOf(spec)) }],
   async check(spec, host, signal) {
     const running = await kernelName({ host, signal });
     const stored = readText(path, host);

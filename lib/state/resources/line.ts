@@ -16,10 +16,18 @@ import type { Host } from "../../host/host.ts";
 import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { matchesPattern } from "./line/pattern.ts";
+import { matchesPattern, patternCost } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
 import { hardLinksSchema, withLinks } from "./shared/extras.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import {
+  type Digests,
+  keepLines,
+  keptLineSchema,
+  noDigests,
+  restoreLines,
+  noteEnd,
+  unendedSchema,
+} from "./shared/kept-lines.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";
 import { insertLines, type TextLine, toLines, toText, withoutLines } from "./shared/text-lines.ts";
@@ -71,6 +79,13 @@ export const lineResourceType = defineResourceType<LineSpec>({
   identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
   identityHoldsValue: (spec) => spec.match === undefined,
+  edits: (spec) => [
+    {
+      of: spec.path,
+      edit: (text) => (text === null && spec.ensure === "absent" ? null : edit(spec, text, noDigests)),
+      cost: (text) => text.length + patternCost(patterns(spec), text),
+    },
+  ],
   check,
   apply: (spec, _changes, host, signal) =>
     applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
@@ -92,7 +107,7 @@ function check(spec: LineSpec, host: Host): Change[] {
 }
 
 /** The text as it is to be. */
-function edit(spec: LineSpec, text: string | null, host: Host): string {
+function edit(spec: LineSpec, text: string | null, host: Digests): string {
   const lines = toLines(text);
   if (spec.kept) return toText(restore(spec, lines, host));
   const found = new Set(candidates(spec, lines));
@@ -103,7 +118,7 @@ function edit(spec: LineSpec, text: string | null, host: Host): string {
 }
 
 /** What stood comes back in the place of what we wrote; where somebody brought it back himself, ours goes. */
-function restore(spec: LineSpec, lines: readonly TextLine[], host: Host): TextLine[] {
+function restore(spec: LineSpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const { kept = [], unended } = spec;
   const own = new Set(ours(spec, lines));
   const count = (of: readonly { text: string }[], wanted: string): number =>

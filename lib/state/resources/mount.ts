@@ -17,6 +17,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { compareLive } from "./mount/compare.ts";
 import {
+  findFstab,
   findMounted,
   fstabPath,
   parseFstab,
@@ -26,7 +27,15 @@ import {
 } from "./mount/tables.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import {
+  type Digests,
+  keepLines,
+  keptLineSchema,
+  noDigests,
+  restoreLines,
+  noteEnd,
+  unendedSchema,
+} from "./shared/kept-lines.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { pathSchema } from "./shared/properties.ts";
 import { realPath } from "./shared/real-path.ts";
@@ -89,6 +98,16 @@ export const mountResourceType = defineResourceType<MountSpec>({
   summary: "A file system that is mounted on a folder, now and at every start.",
   schema: mountSchema,
   identity: (spec) => spec.path,
+  edits: (spec) => [
+    {
+      of: fstabPath,
+      edit(text) {
+        const { lines, at } = findFstab(spec.path, text);
+        if (sayTheSame(lines[at]?.text ?? null, wantedLine(spec), spec)) return text;
+        return toText(edit(spec, { lines, at }, noDigests));
+      },
+    },
+  ],
   check,
   apply,
   capture,
@@ -189,7 +208,7 @@ function writeLine(spec: MountSpec, host: Host): void {
 function edit(
   spec: MountSpec,
   { lines, at }: { lines: readonly TextLine[]; at: number },
-  host: Host,
+  host: Digests,
 ): TextLine[] {
   const wanted = wantedLine(spec);
   const own = lines[at];

@@ -16,7 +16,15 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import {
+  type Digests,
+  keepLines,
+  keptLineSchema,
+  noDigests,
+  restoreLines,
+  noteEnd,
+  unendedSchema,
+} from "./shared/kept-lines.ts";
 import { missing } from "./shared/missing.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
@@ -73,6 +81,15 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
   summary: "A setting of the kernel, now and at every start.",
   schema: sysctlSchema,
   identity: (spec) => livePath(spec.key).slice("/proc/sys/".length),
+  edits: (spec) => [
+    {
+      of: spec.path,
+      edit(text) {
+        const lines = toLines(text);
+        return isSet(spec, ownLines(spec, lines)) ? text : toText(edit(spec, lines, noDigests));
+      },
+    },
+  ],
   check,
   apply,
   capture,
@@ -96,7 +113,7 @@ function check(spec: SysctlSpec, host: Host): Change[] {
   if (text === null && (spec.kept ?? spec.line) !== undefined) return changes;
   const before = ownLines(spec, toLines(text));
   const after = wantedLines(spec)?.join("\n") ?? null;
-  const same = after === null ? before.length === 0 : isSame(before, spec);
+  const same = isSet(spec, before);
   const isPrior = spec.kept !== undefined || after === null;
   if (same && !isPrior) return changes;
   if (same) return [...changes, ...fileChanges(spec, text, toText(edit(spec, toLines(text), host)))];
@@ -124,7 +141,7 @@ async function apply(
   else writeText(spec.path, toText(edited), host);
 }
 
-function edit(spec: SysctlSpec, lines: readonly TextLine[], host: Host): TextLine[] {
+function edit(spec: SysctlSpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const own = new Set(ownLines(spec, lines));
   const isOwn = (text: string): boolean => own.has(text);
   const [line] = wantedLines(spec) ?? [];
@@ -140,6 +157,11 @@ function wantedValue(spec: SysctlSpec): string | undefined {
 function wantedLines(spec: SysctlSpec): string[] | null {
   if (spec.ensure === "absent") return null;
   return spec.kept?.map(({ text }) => text) ?? [spec.line ?? `${spec.key} = ${spec.value}`];
+}
+
+/** Whether the lines of the file that are about the key are as declared. */
+function isSet(spec: SysctlSpec, own: readonly string[]): boolean {
+  return wantedLines(spec) === null ? own.length === 0 : isSame(own, spec);
 }
 
 /** Whether the lines of the file say what is declared, however it is written; what comes back comes back to the letter. */

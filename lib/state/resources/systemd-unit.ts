@@ -28,6 +28,7 @@ import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";
+import { wholeText } from "./shared/whole-text.ts";
 
 const folder = "/etc/systemd/system";
 
@@ -74,6 +75,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   checksWithPrograms: true,
   identity: pathOf,
   paths: (spec) => [pathOf(spec)],
+  edits: (spec) => [wholeText(pathOf(spec), spec.ensure === "absent" ? null : (spec.content ?? null))],
   async check(spec, host, signal) {
     const changes = await compareFile(spec, { host, signal });
     // Whoever was to have it read anew may have failed, or been killed, when the file was in place.

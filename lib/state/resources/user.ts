@@ -14,6 +14,7 @@ import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { hidden } from "../run/state-result.ts";
+import type { TextEdit } from "../text-edits.ts";
 import {
   findShadow,
   findUser,
@@ -26,6 +27,7 @@ import {
 import { describeChange } from "./shared/describe.ts";
 import { findGroupRows, isKept, membershipPlaces } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
+import { membershipEdit } from "./shared/membership-text.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { readText } from "./shared/text-file.ts";
 import { foreseeUser } from "./user/foresee.ts";
@@ -47,6 +49,7 @@ export const userResourceType = defineResourceType<UserSpec>({
   summary: "A user of the machine.",
   schema: userSchema,
   identity: (spec) => spec.name,
+  edits: (spec) => [editOf(spec)],
   check,
   async apply(spec, changes, host, signal) {
     refuseUser(spec, { changes, home: homeOf(spec, host) }, host);
@@ -63,6 +66,22 @@ export const userResourceType = defineResourceType<UserSpec>({
   },
   removing: { priorSchema: userPriorSchema, extendPrior },
 });
+
+/** What it says of the groups it is in; who is not there is in none. */
+function editOf({ name, ensure, group: primary, groups, membership }: UserSpec): TextEdit {
+  if (ensure === "absent") return membershipEdit(({ user }) => user === name, []);
+  // The number of a group is that of nobody knows which.
+  const own = primary === undefined || /^\d+$/.test(primary) ? [] : [primary];
+  const isLeft = (group: string): boolean =>
+    groups === undefined || membership !== "inclusive" || groups.includes(group);
+  return membershipEdit(
+    ({ group, user, isPrimary }) => user === name && (isPrimary ? own.length > 0 : !isLeft(group)),
+    [
+      ...own.map((group) => ({ group, user: name, isPrimary: true })),
+      ...(groups ?? []).map((group) => ({ group, user: name, isPrimary: false })),
+    ],
+  );
+}
 
 function check(spec: UserSpec, host: Host): Change[] {
   refuseConfined(host, "user");

@@ -9,7 +9,7 @@
  * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
  */
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
-import { findConflicts } from "../conflicts.ts";
+import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
 import { orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
@@ -21,6 +21,7 @@ import type { AppliedResource } from "./applied-resource.ts";
 import { captureAll } from "./capture.ts";
 import { claimsOn, Scope, withClaims } from "./claims.ts";
 import { examineAll } from "./examine.ts";
+import { refuseFights } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
 import { inheritParts, tellDeclaredParts } from "./parts.ts";
@@ -134,6 +135,8 @@ function plannedItems(
     refuseConflicts(desired, { types, identities });
     holdClaims(items, { applied, scope });
   }
+  // What was applied by an agent that knew of no fight is drift, and told as such.
+  if (mode !== "check") refuseFights(items, outsideOf(applied, scope), { identities, types });
   tellDeclaredPaths(items, { identities, types }, () => outsideOf(applied, scope));
   if (mode !== "check") {
     const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
@@ -153,7 +156,7 @@ function refuseConflicts(
   desired: readonly ResolvedResource[],
   { types, identities }: Pick<StateRun, "types" | "identities">,
 ): void {
-  const [conflict] = findConflicts(desired, types, (resource) => identities.of(resource));
+  const [conflict] = findDifferences(desired, types, (resource) => identities.of(resource));
   if (conflict) throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
 }
 

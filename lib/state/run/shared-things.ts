@@ -1,6 +1,6 @@
 /** What a run must know of modules that it is not about: what they were applied with stays so. */
 import { OrchestratorError } from "../../errors.ts";
-import { findConflicts, type ResourceConflict } from "../conflicts.ts";
+import { findDifferences, type ResourceConflict } from "../conflicts.ts";
 import type { ResourceTypes } from "../resource-type.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { AppliedResource } from "./applied-resource.ts";
@@ -45,7 +45,7 @@ export function requireSameThing(
   others: readonly ResolvedResource[],
   { types, identity }: { types: ResourceTypes; identity: string },
 ): void {
-  const [conflict] = findConflicts([...others, resource], types, () => identity);
+  const [conflict] = findDifferences([...others, resource], types, () => identity);
   if (conflict) throw contradictsApplied(conflict);
 }
 

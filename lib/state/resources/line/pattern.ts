@@ -34,6 +34,17 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return token === tokens.length;
 }
 
+/** What looking for the lines of a text that match costs at most, in characters that are compared. */
+export function patternCost(patterns: readonly string[], text: string): number {
+  const lines = text.split("\n").length;
+  const costs = patterns.map((pattern) => {
+    const [, ...tried] = pattern.split("*");
+    // Each line is begun with the whole pattern; what follows a star may be tried at each character.
+    return lines * pattern.length + text.length * Math.max(1, ...tried.map(({ length }) => length));
+  });
+  return costs.reduce((sum, cost) => sum + cost, 0);
+}
+
 /** "*", "?" or "=" and a plain character. */
 function tokenize(pattern: readonly string[]): string[] {
   const tokens: string[] = [];

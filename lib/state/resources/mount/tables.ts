@@ -56,11 +56,22 @@ export function parseFstab(line: string): FstabEntry | null {
 }
 
 /** The lines of /etc/fstab, and which of them is about a path: -1 = none. `HOST_ERROR` where more than one is. */
-export function readFstab(path: string, host: Host): { text: string | null; lines: TextLine[]; at: number } {
+export function readFstab(path: string, host: Host): FoundLine & { text: string | null } {
   const text = readText(fstabPath, host);
+  return { text, ...findFstab(path, text) };
+}
+
+/** The lines of a table of file systems, and which of them is about a path: -1 = none. */
+interface FoundLine {
+  lines: TextLine[];
+  at: number;
+}
+
+/** The same of the text of such a file. `HOST_ERROR` where more than one line is about the path. */
+export function findFstab(path: string, text: string | null): FoundLine {
   const lines = toLines(text);
   const own = [...lines.keys()].filter((at) => parseFstab(lines[at]?.text ?? "")?.path === path);
-  if (own.length <= 1) return { text, lines, at: own[0] ?? -1 };
+  if (own.length <= 1) return { lines, at: own[0] ?? -1 };
   throw new OrchestratorError("HOST_ERROR", {
     message: `${own.length} lines of ${fstabPath} are about ${path}.`,
     details: { path: fstabPath, lines: own.map((at) => at + 1) },

@@ -43,7 +43,11 @@ type Unended = z.infer<typeof unendedSchema> | undefined;
 /** A line as it is noted: without a field that says nothing. */
 type NotedLine = Omit<KeptLine, "amid"> & { amid?: "\n" | "\r\n" };
 
-type Digests = Pick<Host, "sha256">;
+/** What places are noted and found with. */
+export type Digests = Pick<Host, "sha256">;
+
+/** For what is declared: only what stood before has a place to be found again. */
+export const noDigests: Digests = { sha256: () => "" };
 
 /** Notes the lines that are ours to change, or to take away. */
 export function keepLines(

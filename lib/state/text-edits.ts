@@ -1,0 +1,122 @@
+/**
+ * Texts that several resources are about, such as a file and a line of it. Where one undoes what another makes, each apply would
+ * change both again, for ever: they fight, and can't be on one machine.
+ */
+import { isOrchestratorError } from "../errors.ts";
+import { type WorkBudget, WorkExceeded } from "../internal/work.ts";
+
+/** What a resource makes of a text of the machine. */
+export interface TextEdit {
+  /** The text: the path of a file, or a name of its own. */
+  readonly of: string;
+  /** Whether all of the text is the resource's, so that nothing of others stays in it. Default: a part. */
+  readonly isWhole?: boolean;
+  /**
+   * The text as the resource leaves it, which is the same text where `check` finds nothing to do. Null = there is no file.
+   *
+   * @throws OrchestratorError where the resource can't be in such a text.
+   */
+  edit(text: string | null): string | null;
+  /** What an edit of a text costs, in steps. Default: one for each character. */
+  cost?(text: string): number;
+}
+
+/** A resource with one of the texts that it is about. */
+export interface TextClaim<Resource> {
+  resource: Resource;
+  /** What the resource is about: two that are about the same are compared as a whole elsewhere. */
+  identity: string;
+  /** Names the text on this machine. */
+  text: string;
+  edit: TextEdit;
+}
+
+/** Two resources of which one undoes what the other makes. */
+export interface Fight<Resource> {
+  first: Resource;
+  second: Resource;
+  /** The text in which they meet. */
+  text: string;
+  /** Whether one of them says the whole text. */
+  isWhole: boolean;
+}
+
+/**
+ * Finds resources that fight. What costs more than the budget is not judged.
+ *
+ * @param claims - In the order in which the resources are declared.
+ */
+export function findFights<Resource>(
+  claims: readonly TextClaim<Resource>[],
+  budget: WorkBudget,
+): Fight<Resource>[] {
+  return [...sharedTexts(claims).values()].flatMap((sharers) => fightsIn(sharers, budget));
+}
+
+/** The claims on texts that more than one thing is about, by text. */
+export function sharedTexts<Claim extends Pick<TextClaim<unknown>, "text" | "identity">>(
+  claims: readonly Claim[],
+): Map<string, Claim[]> {
+  const byText = new Map<string, Claim[]>();
+  for (const claim of claims) {
+    const known = byText.get(claim.text);
+    if (known) known.push(claim);
+    else byText.set(claim.text, [claim]);
+  }
+  for (const [text, sharers] of byText)
+    if (sharers.every(({ identity }) => identity === sharers[0]!.identity)) byText.delete(text);
+  return byText;
+}
+
+function fightsIn<Resource>(sharers: readonly TextClaim<Resource>[], budget: WorkBudget): Fight<Resource>[] {
+  const seen = new Set<string>();
+  const claims = sharers.filter(({ identity }) => !seen.has(identity) && seen.add(identity));
+  try {
+    if (canAgree(claims, budget)) return [];
+    const found = claims.flatMap((second, at) => {
+      const first = claims.slice(0, at).find((earlier) => !canAgree([earlier, second], budget));
+      return first ? [fightOf(first, second)] : [];
+    });
+    // Each two get along, and all of them do not: whoever is last makes it too many.
+    return found.length > 0 ? found : [fightOf(claims.at(-2)!, claims.at(-1)!)];
+  } catch (error) {
+    if (error instanceof WorkExceeded) return [];
+    throw error;
+  }
+}
+
+function fightOf<Resource>(first: TextClaim<Resource>, second: TextClaim<Resource>): Fight<Resource> {
+  const isWhole = first.edit.isWhole === true || second.edit.isWhole === true;
+  return { first: first.resource, second: second.resource, text: first.text, isWhole };
+}
+
+/** Whether there is a text that all of them leave as it is, and to which they come in whatever order they are applied. */
+function canAgree(claims: readonly TextClaim<unknown>[], budget: WorkBudget): boolean {
+  const edits = claims.map(({ edit }) => edit);
+  const whole = edits.find(({ isWhole }) => isWhole === true);
+  try {
+    if (whole) return leaveAsIs(edits, editBy(whole, null, budget), budget);
+    return [edits, edits.toReversed()].every((order) =>
+      // What others have in the text is theirs: that it is empty, or is not there, is enough to see who undoes whom.
+      ["", null].every((start) => {
+        const made = order.reduce((text: string | null, edit) => editBy(edit, text, budget), start);
+        return leaveAsIs(edits, made, budget);
+      }),
+    );
+  } catch (error) {
+    if (isOrchestratorError(error)) return false;
+    throw error;
+  }
+}
+
+function leaveAsIs(edits: readonly TextEdit[], text: string | null, budget: WorkBudget): boolean {
+  return edits.every((edit) => editBy(edit, text, budget) === text);
+}
+
+/** What a text costs that is empty. */
+const leastCost = 20;
+
+function editBy(edit: TextEdit, text: string | null, budget: WorkBudget): string | null {
+  budget.take(leastCost + (edit.cost?.(text ?? "") ?? text?.length ?? 0));
+  return edit.edit(text);
+}

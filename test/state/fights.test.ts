@@ -1,0 +1,73 @@
+/** What a machine knows of two resources that undo each other's changes, and the orchestrator does not. */
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../lib/json.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
+import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
+
+const conf = "/etc/conf";
+const file = (content: string): JsonObject => ({ id: "f", type: "file", path: conf, content });
+const line = (text: string): JsonObject => ({ id: "l", type: "line", path: conf, line: text });
+
+function machine(): StateFixture {
+  const state = new StateFixture();
+  state.host.files.makeDirectory("/etc", {});
+  return state;
+}
+
+test.each<RunMode>(["plan", "apply"])("are refused by a %s, and nothing is changed", async (mode) => {
+  const state = machine();
+  await expect(state.run(mode, declare([file("a\n"), line("b")]))).rejects.toMatchObject({
+    code: "RESOURCE_CONFLICT",
+    message:
+      "m/f and m/l undo each other's changes of /etc/conf: each apply would make both again. " +
+      "One of them says the whole text: put there what the other wants, or leave the text to the other.",
+  });
+  expect(state.host.files.stat(conf)).toBeNull();
+});
+
+test("are refused where a link makes their paths one", async () => {
+  const state = machine();
+  state.host.files.makeSymlink("/alias", "/etc");
+  const desired = declare([file("a\n"), { ...line("b"), path: "/alias/conf" }]);
+  await expect(state.run("apply", desired)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+  const agreeing = declare([file("a\nb\n"), { ...line("b"), path: "/alias/conf" }]);
+  expect((await state.run("apply", agreeing)).status).toBe("succeeded");
+});
+
+test("are judged by the values of secrets, which no message tells", async () => {
+  const placeholder = `$secret$password@1$text$${"0".repeat(32)}$`;
+  const reveal = (spec: JsonObject): JsonObject =>
+    JSON.parse(JSON.stringify(spec).replaceAll(placeholder, "hunter2")) as JsonObject;
+  const desired = (content: string) =>
+    declare([file(content), { ...line(`password ${placeholder}`), sensitive: true }]);
+  const refused = machine().run("apply", desired("password x\n"), { reveal });
+  await expect(refused).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+  await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining("hunter2") as string });
+  expect((await machine().run("apply", desired("password hunter2\n"), { reveal })).status).toBe("succeeded");
+});
+
+test("are refused where the other was applied apart, which stays as it is", async () => {
+  const state = machine();
+  await state.run("apply", declare([file("a\n")], "base"));
+  const scope = ["web"];
+  await expect(state.run("apply", declare([line("b")], "web"), { scope })).rejects.toMatchObject({
+    code: "RESOURCE_CONFLICT",
+    message: expect.stringContaining("Module base was applied apart from this") as string,
+  });
+  expect(state.read(conf)).toBe("a\n");
+});
+
+test("of a machine where they were applied once are told as drift", async () => {
+  const state = machine();
+  await state.run("apply", declare([file("a\n")]));
+  const check = await state.run("check", declare([file("a\n"), line("b")]));
+  expect(outcomes(check)).toEqual(["f unchanged", "l would_change"]);
+});
+
+test("may give way to each other, one after the other", async () => {
+  const state = machine();
+  await state.run("apply", declare([file("a\n")]));
+  await state.run("apply", declare([line("b")]));
+  expect((await state.run("apply", declare([file("a\n")]))).status).toBe("succeeded");
+  expect(state.read(conf)).toBe("a\n");
+});
