@@ -12,11 +12,12 @@ export interface TextEdit {
   /** Whether all of the text is the resource's, so that nothing of others stays in it. Default: a part. */
   readonly isWhole?: boolean;
   /**
-   * The text as the resource leaves it, which is the same text where `check` finds nothing to do. Null = there is no file.
+   * The text as the resource leaves it, which is the same text where `check` finds nothing to do. Null = there is no file. Null in
+   * its place: nobody knows the text before it is on the machine.
    *
    * @throws OrchestratorError where the resource can't be in such a text.
    */
-  edit(text: string | null): string | null;
+  readonly edit: ((text: string | null) => string | null) | null;
   /** What an edit of a text costs, in steps. Default: one for each character. */
   cost?(text: string): number;
 }
@@ -93,7 +94,7 @@ function fightOf<Resource>(first: TextClaim<Resource>, second: TextClaim<Resourc
 /** Whether there is a text that all of them leave as it is, and to which they come in whatever order they are applied. */
 function canAgree(claims: readonly TextClaim<unknown>[], budget: WorkBudget): boolean {
   const edits = claims.map(({ edit }) => edit);
-  const whole = edits.find(({ isWhole }) => isWhole === true);
+  const whole = edits.find(({ isWhole, edit }) => isWhole === true && edit !== null);
   try {
     if (whole) return leaveAsIs(edits, editBy(whole, null, budget), budget);
     return [edits, edits.toReversed()].every((order) =>
@@ -117,6 +118,7 @@ function leaveAsIs(edits: readonly TextEdit[], text: string | null, budget: Work
 const leastCost = 20;
 
 function editBy(edit: TextEdit, text: string | null, budget: WorkBudget): string | null {
+  if (!edit.edit) return text;
   budget.take(leastCost + (edit.cost?.(text ?? "") ?? text?.length ?? 0));
   return edit.edit(text);
 }

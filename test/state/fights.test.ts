@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
+import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const conf = "/etc/conf";
@@ -70,4 +71,49 @@ test("may give way to each other, one after the other", async () => {
   await state.run("apply", declare([line("b")]));
   expect((await state.run("apply", declare([file("a\n")]))).status).toBe("succeeded");
   expect(state.read(conf)).toBe("a\n");
+});
+
+const url = "http://files.example/conf";
+
+/** A machine that can download a file with the lines a and b. */
+function downloading(): { state: StateFixture; downloads: JsonObject[] } {
+  const host = new MemoryHost({ downloads: { [url]: Buffer.from("a\nb\n") } });
+  host.files.makeDirectory("/etc", {});
+  const sha256 = host.sha256(Buffer.from("a\nb\n"));
+  const downloads = [
+    { id: "f", type: "file", path: conf, source: url, sha256 },
+    { id: "f", type: "download", path: conf, url, sha256 },
+  ];
+  return { state: new StateFixture(host), downloads };
+}
+
+test.each([0, 1])("about what is downloaded are refused where it stands on the machine", async (which) => {
+  const { state, downloads } = downloading();
+  const desired = declare([downloads[which]!, line("c")]);
+  for (const mode of ["apply", "apply", "plan"] as const) {
+    const { results } = await state.run(mode, desired);
+    expect(results[1]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
+    expect(results[1]!.message).toContain("m/f and m/l undo each other's changes of /etc/conf");
+    expect(state.read(conf)).toBe("a\nb\n");
+  }
+  const agreeing = await state.run("apply", declare([downloads[which]!, line("b")]));
+  expect(outcomes(agreeing)).toEqual(["f unchanged", "l unchanged"]);
+});
+
+test("about what is downloaded after the line was added are refused from then on", async () => {
+  const { state, downloads } = downloading();
+  state.write(conf, "theirs\n");
+  const desired = declare([line("c"), downloads[0]!]);
+  expect(outcomes(await state.run("apply", desired))).toEqual(["l changed", "f changed"]);
+  const { results } = await state.run("apply", desired);
+  expect(results).toMatchObject([{ code: "RESOURCE_CONFLICT" }, { outcome: "skipped" }]);
+  expect(state.read(conf)).toBe("a\nb\n");
+});
+
+test("about what another module downloaded are refused, too", async () => {
+  const { state, downloads } = downloading();
+  await state.run("apply", declare([downloads[1]!], "base"));
+  const { results } = await state.run("apply", declare([line("c")], "web"), { scope: ["web"] });
+  expect(results[0]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
+  expect(state.read(conf)).toBe("a\nb\n");
 });

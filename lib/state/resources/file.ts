@@ -128,7 +128,8 @@ function fileEdits(spec: FileSpec): TextEdit[] {
   const content = spec.content ?? desiredContent(spec);
   if (content !== null) return [wholeText(path, content)];
   // What is downloaded is known on the machine alone.
-  return hasContent(spec) ? [] : [{ of: path, edit: (text) => text ?? "" }];
+  if (hasContent(spec)) return [{ of: path, isWhole: true, edit: null }];
+  return [{ of: path, edit: (text) => text ?? "" }];
 }
 
 function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Change[]> {

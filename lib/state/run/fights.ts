@@ -3,17 +3,25 @@ import { OrchestratorError } from "../../errors.ts";
 import { holdsSecret } from "../../internal/secret-mark.ts";
 import { WorkBudget } from "../../internal/work.ts";
 import { fightConflict } from "../conflicts.ts";
-import type { ResourceTypes } from "../resource-type.ts";
+import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
-import { findFights, type TextClaim } from "../text-edits.ts";
+import { type Fight, findFights, sharedTexts, type TextClaim } from "../text-edits.ts";
 import type { Identities } from "./identities.ts";
 import { read } from "./prepared.ts";
 import { contradictsApplied } from "./shared-things.ts";
 import type { StateItem } from "./state-item.ts";
 
+/** A resource with a text, as this machine names it. */
+type Claim = TextClaim<ResolvedResource> & {
+  target: NonNullable<StateItem["target"]>;
+  /** Null for one that the run is not about. */
+  item: StateItem | null;
+};
+
 /**
  * Refuses desired items that fight each other, or what modules were applied with that the run is not about. The machine knows what
- * the orchestrator does not: which paths are one file, and the values of secrets.
+ * the orchestrator does not: which paths are one file, and the values of secrets. What it will know only when it is downloaded is
+ * guarded: who would change it then is refused.
  *
  * @param outside - What modules were applied with that the run is not about.
  * @throws {OrchestratorError} `RESOURCE_CONFLICT`.
@@ -23,30 +31,51 @@ export function refuseFights(
   outside: readonly ResolvedResource[],
   { identities, types }: { identities: Identities; types: ResourceTypes },
 ): void {
+  const claimsOf = (
+    resource: ResolvedResource,
+    { target, item }: Pick<Claim, "item"> & Pick<StateItem, "target">,
+  ): Claim[] => {
+    if (!target || resource.skip) return [];
+    return (target.type.edits?.(target.spec) ?? []).map((edit) => {
+      const text = edit.of.startsWith("/") ? identities.realPath(edit.of) : edit.of;
+      return { resource, identity: identities.of(resource), text, edit, target, item };
+    });
+  };
   const others = outside.flatMap((resource) => {
     // The run knows its own secrets alone.
-    const isKnown = !holdsSecret(resource.spec);
-    return isKnown ? claimsOf(resource, read(resource, types).target) : [];
+    if (holdsSecret(resource.spec)) return [];
+    return claimsOf(resource, { target: read(resource, types).target, item: null });
   });
-  const own = items.flatMap(({ removal, resource, target }) => (removal ? [] : claimsOf(resource, target)));
-  const claims = [...others, ...own].map((claim) => ({
-    ...claim,
-    identity: identities.of(claim.resource),
-    text: claim.text.startsWith("/") ? identities.realPath(claim.text) : claim.text,
-  }));
+  const own = items.flatMap((item) =>
+    item.removal ? [] : claimsOf(item.resource, { target: item.target, item }),
+  );
+  const shared = [...sharedTexts([...others, ...own]).values()];
   const stays = new Set(outside);
   // Each of them is looked at by its own check, too: that costs the machine no less.
-  const fight = findFights(claims, new WorkBudget()).find(({ second }) => !stays.has(second));
-  if (!fight) return;
-  const conflict = fightConflict(fight);
-  if (stays.has(fight.first)) throw contradictsApplied(conflict);
-  throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
+  const fight = findFights(shared.flat(), new WorkBudget()).find(({ second }) => !stays.has(second));
+  if (fight) throw refusalOf(fight, stays.has(fight.first));
+  for (const sharers of shared) {
+    const owner = sharers.find(({ edit }) => edit.isWhole === true && edit.edit === null);
+    if (owner) for (const sharer of sharers) if (sharer.identity !== owner.identity) guard(sharer, owner);
+  }
 }
 
-function claimsOf(
-  resource: ResolvedResource,
-  target: StateItem["target"],
-): Omit<TextClaim<ResolvedResource>, "identity">[] {
-  const edits = resource.skip ? [] : (target?.type.edits?.(target.spec) ?? []);
-  return edits.map((edit) => ({ resource, text: edit.of, edit }));
+function refusalOf(fight: Fight<ResolvedResource>, isApart: boolean): OrchestratorError {
+  const conflict = fightConflict(fight);
+  if (isApart) return contradictsApplied(conflict);
+  return new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
+}
+
+/** Has a resource refuse to change a text that another one says, where it stands as that one says. */
+function guard({ item, resource: second, text }: Claim, owner: Claim): void {
+  if (!item?.target || item.target.type.sharing) return;
+  const { type, spec } = item.target;
+  const refusal = refusalOf({ first: owner.resource, second, text, isWhole: true }, owner.item === null);
+  const apply: ResourceType["apply"] = async (own, changes, host, signal) => {
+    const left = await owner.target.type.check(owner.target.spec, host, signal);
+    const stands = !left.some(({ property }) => property === "content" || property === "ensure");
+    if (stands) throw refusal;
+    await type.apply(own, changes, host, signal);
+  };
+  item.target = { type: Object.create(type, { apply: { value: apply } }) as ResourceType, spec };
 }
