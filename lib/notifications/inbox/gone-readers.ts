@@ -45,16 +45,23 @@ export class GoneReaders {
   #forget(id: string): void {
     // As it is now: what is read after the operator came again is theirs.
     const read = [...this.#parts.index.readsOf(id)];
-    this.#parts.work.do(() => retryOnConflict(() => this.#dropReader(id)));
+    let seen: number | undefined;
+    this.#parts.work.do(async () => {
+      seen ??= (await this.#context.storage.get(readers, id))?.revision ?? 0;
+      await retryOnConflict(() => this.#dropReader(id, seen));
+    });
     for (let from = 0; from < read.length; from += atOnce) {
       const page = read.slice(from, from + atOnce);
       this.#parts.work.do(() => retryOnConflict(() => this.#dropReads(id, page)));
     }
   }
 
-  async #dropReader(id: string): Promise<void> {
-    const stored = await this.#context.storage.get(readers, id);
+  /** What was written since it was seen is of an operator who came again while there was no space for the removal, say. */
+  async #dropReader(id: string, seen: number | undefined): Promise<void> {
+    const { storage } = this.#context;
+    const stored = await storage.get(readers, id);
     if (!stored) return;
+    if (stored.revision !== seen && (await storage.get("operators", id)) !== null) return;
     await this.#drop([{ kind: "delete", collection: readers, key: id, expected: stored.revision }]);
   }
 

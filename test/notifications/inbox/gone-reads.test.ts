@@ -1,6 +1,6 @@
 /** What an operator has read goes with the operator, and of nobody else. */
 import { expect, it } from "vitest";
-import { nodeCrypto, systemCaller, toHex, type Caller } from "fleetwright";
+import { nodeCrypto, OrchestratorError, systemCaller, toHex, type Caller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { eachDocument } from "../../../lib/storage/each-document.ts";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
@@ -92,4 +92,26 @@ it("where the process was killed right after the removal, with the next start", 
   await pass(second, 1_000);
   expect(await marksOf(second, ann)).toBe(0);
   expect(await marksOf(second, bob)).toBe(count);
+});
+
+it("where what is removed could be written only after who was removed had come again", async () => {
+  const { start } = begin();
+  await using test = await start();
+  const key = newKey();
+  const ann = await addAnn(test, key);
+  const { notifications, operators } = test.orchestrator;
+  const mute = (muted_events: string[]) => notifications.updatePreferences(callerOf(ann), { muted_events });
+  await mute(["operator.*"]);
+  const { storage } = test;
+  const commit = storage.commit.bind(storage);
+  storage.commit = (writes, options) =>
+    writes.some(({ kind, collection }) => kind === "delete" && collection === "notification_readers")
+      ? Promise.reject(new OrchestratorError("STORAGE_FULL"))
+      : commit(writes, options);
+  await operators.remove(systemCaller, { operator_id: ann });
+  expect(await addAnn(test, key)).toBe(ann);
+  await mute(["operator.added"]);
+  storage.commit = commit;
+  await pass(test, 10_000);
+  expect((await notifications.preferences(callerOf(ann))).muted_events).toEqual(["operator.added"]);
 });
