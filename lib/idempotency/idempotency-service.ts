@@ -238,7 +238,7 @@ export class IdempotencyService {
   /** In small commits, so that nobody waits long behind one. */
   async *#forgetExpired(): AsyncGenerator<void> {
     const { storage, retentionClock } = this.#context;
-    yield* shortenTooLong(this.#context, keptMs);
+    yield* shortenTooLong(this.#context, { keptMs, isRunning: (key) => this.#running.has(key) });
     for (;;) {
       const query = { index: "by_expiry", to: await retentionClock.now(), limit: forgetAtOnce };
       const { items } = await storage.list<CallDocument>(collection, query);

@@ -15,13 +15,13 @@ const atOnce = 100;
  */
 export async function* shortenTooLong(
   { storage, retentionClock }: Context,
-  keptMs: number,
+  { keptMs, isRunning }: { keptMs: number; isRunning: (key: string) => boolean },
 ): AsyncGenerator<void> {
   const expires_at = (await retentionClock.now()) + keptMs;
   const query = { index: "by_expiry", from: expires_at + toleratedMs, limit: atOnce };
   for await (const items of eachPage<CallDocument>(storage, collection, query)) {
-    // A call that is being made writes its own key. Those of calls whose process was killed look the same, and must hold up no others.
-    const ended = items.filter(({ value }) => value.status !== "begun");
+    // A call that is being made writes its own key. Those of calls whose process was killed look the same where they are kept.
+    const ended = items.filter(({ key }) => !isRunning(key));
     if (ended.length === 0) continue;
     await storage.commit(
       ended.map(({ key, revision, value }): Write => {

@@ -71,6 +71,19 @@ it("shortens keys also behind those of many calls whose process was killed, of w
   expect((await stored(test)).filter(({ key }) => !key.startsWith("begun-"))).toEqual([]);
 });
 
+it("forgets the keys of calls whose process was killed while the clock was ahead, too", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  await test.orchestrator.idempotency.once(caller, call("k1"), async () => 1);
+  const [made] = await stored(test);
+  const { answer: _, ...claim } = made!.value;
+  const begun = { ...claim, status: "begun" };
+  await test.storage.commit([{ kind: "put", collection: "idempotent_calls", key: "killed", value: begun }]);
+  test.clock.jump(-month);
+  await test.clock.advance(25 * hour + 20 * minute);
+  expect(await stored(test)).toEqual([]);
+});
+
 it("changes no key because a clock was put back by half an hour", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");
