@@ -12,12 +12,16 @@ import { broadcastInput, type Discovered } from "./schemas.ts";
 
 /** Least time between two calls into the network, milliseconds. */
 const restMs = 5_000;
+/** Agents believe an announcement whose time is off by so much. */
+const believedMs = 5 * 60_000;
 /** Calls into the local network for agents that have no orchestrator. */
 export class Discovery {
   readonly #context: Context;
   readonly #agents: AgentService;
   /** When the next call may be made, by the monotonic clock. */
   #nextAt = -Infinity;
+  /** The time that the newest announcement names. */
+  #lastAt: number | null = null;
 
   constructor(context: Context, agents: AgentService) {
     this.#context = context;
@@ -78,7 +82,8 @@ export class Discovery {
     const { crypto, identity } = this.#context;
     const nonce = crypto.randomBytes(16);
     const answers = new Answers({ crypto, nonce, publicKey: identity.publicKey });
-    const sockets = await Promise.all(plan.map((one) => this.#send(one, { nonce, timeoutMs, answers })));
+    const sending = { nonce, at: this.#nextTime(), timeoutMs, answers };
+    const sockets = await Promise.all(plan.map((one) => this.#send(one, sending)));
     try {
       await this.#wait(timeoutMs);
     } finally {
@@ -88,18 +93,31 @@ export class Discovery {
     return { sent_to, responses: await this.#toResponses(answers.heard) };
   }
 
+  /**
+   * The time that an announcement names, by the wall clock, as agents compare it with theirs. They take one that names no later time than the one
+   * before for a repetition, so a clock that was set back is waited for, as far as they believe a time ahead of theirs. After a start the
+   * time of the fleet tells where the process before had got to.
+   */
+  #nextTime(): number {
+    const { clock, fleetTime } = this.#context;
+    const now = clock.now();
+    const last = this.#lastAt ?? fleetTime.now();
+    this.#lastAt = last >= now && last - now < believedMs ? last + 1 : now;
+    return this.#lastAt;
+  }
+
   /** Sends one announcement; resolves with the socket that hears the answers, null where the network refuses it. */
   async #send(
     plan: PlannedAnnouncement,
-    { nonce, timeoutMs, answers }: Sending,
+    { nonce, at, timeoutMs, answers }: Sending,
   ): Promise<DatagramSocket | null> {
-    const { clock, identity, logger, options } = this.#context;
+    const { identity, logger, options } = this.#context;
     const { family, from, to, url } = plan;
     let socket: DatagramSocket | null = null;
     try {
       const heard = (packet: Uint8Array, { address }: Endpoint): void => answers.hear(packet, address);
       socket = await options.datagrams.open({ family, address: from, interface: plan.interface, heard });
-      const announcement = { nonce, at: clock.now(), spreadMs: Math.floor(timeoutMs / 2), url };
+      const announcement = { nonce, at, spreadMs: Math.floor(timeoutMs / 2), url };
       await socket.send(writeAnnouncement(identity, announcement), {
         address: to,
         port: options.discoveryPort,
@@ -137,6 +155,7 @@ export class Discovery {
 
 interface Sending {
   nonce: Uint8Array;
+  at: number;
   timeoutMs: number;
   answers: Answers;
 }

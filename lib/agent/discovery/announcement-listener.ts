@@ -14,12 +14,11 @@ import {
   writeAnswer,
   type Announcement,
 } from "../../wire/discovery-packets.ts";
+import { AnswerShares } from "./answer-shares.ts";
 import { CheckShares } from "./check-shares.ts";
 
 /** How far the clock of an announcement may be off. */
 const oldMs = 5 * 60_000;
-/** Answers in a second. */
-const answersPerSecond = 5;
 /** Orchestrators whose newest announcement is remembered. */
 const rememberedKeys = 100;
 /** How often the log says what was dropped. */
@@ -49,17 +48,17 @@ export interface AnnouncementListenerOptions {
 export class AnnouncementListener {
   readonly #options: AnnouncementListenerOptions;
   readonly #checks: CheckShares;
+  readonly #answers: AnswerShares;
   readonly #sockets: DatagramSocket[] = [];
   readonly #timers = new Set<Timer>();
   /** When the newest announcement of an orchestrator was made, by its key. */
   readonly #newest = new Map<string, number>();
   readonly #dropped = new Map<Reason, number>();
-  /** When the last answers were promised, by the monotonic clock. */
-  #answered: number[] = [];
 
   constructor(options: AnnouncementListenerOptions) {
     this.#options = options;
     this.#checks = new CheckShares(options.clock);
+    this.#answers = new AnswerShares(options.clock);
   }
 
   /**
@@ -94,7 +93,7 @@ export class AnnouncementListener {
     const reason = this.#refuse(packet, announcement, from.address);
     if (reason !== null || announcement === null) return this.#drop(reason ?? "malformed");
     this.#options.heard(announcement);
-    if (!this.#mayAnswer()) return this.#drop("too many");
+    if (!this.#answers.tryTake(from.address)) return this.#drop("too many");
     const { signer, hostname, agentVersion, random } = this.#options;
     const { nonce, publicKey, spreadMs } = announcement;
     const answer = writeAnswer(signer, publicKey, { nonce, hostname, agentVersion });
@@ -122,12 +121,6 @@ export class AnnouncementListener {
     this.#newest.set(key, at);
     if (this.#newest.size > rememberedKeys) this.#newest.delete(this.#newest.keys().next().value ?? "");
     return null;
-  }
-
-  #mayAnswer(): boolean {
-    const now = this.#options.clock.monotonic();
-    this.#answered = this.#answered.filter((at) => now - at < 1_000);
-    return this.#answered.length < answersPerSecond && this.#answered.push(now) > 0;
   }
 
   #drop(reason: Reason): void {

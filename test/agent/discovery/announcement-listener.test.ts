@@ -101,11 +101,30 @@ function forged(packet: Uint8Array): Uint8Array {
 
 it("answers 5 in a second, whoever floods it", async () => {
   const { clock, announcement, send, heard, answers } = await scene();
-  for (let n = 0; n < 40; n += 1) await send(announcement({ signer: n % 2 === 0 ? ours : other }));
+  for (let n = 0; n < 40; n += 1)
+    await send(announcement({ signer: n % 2 === 0 ? ours : other }), `192.0.2.${10 + n}`);
   expect([heard.length, answers.length]).toEqual([40, 5]);
   await clock.advance(1_000);
-  for (let n = 0; n < 20; n += 1) await send(announcement());
+  for (let n = 0; n < 20; n += 1) await send(announcement(), `192.0.2.${50 + n}`);
   expect(answers).toHaveLength(10);
+});
+
+it("answers an orchestrator while others announce themselves all the time, from a few addresses", async () => {
+  const { clock, announcement, send, answers } = await scene();
+  for (let second = 0; second < 30; second += 1) {
+    for (let n = 0; n < 6; n += 1) await send(announcement({ signer: other }), `192.0.2.${66 + (n % 3)}`);
+    // An orchestrator calls every 5 seconds at most.
+    const before = answers.length;
+    if (second % 5 === 4) await send(announcement());
+    expect(answers.length - before).toBe(second % 5 === 4 ? 1 : 0);
+    await clock.advance(1_000);
+  }
+});
+
+it("answers one address no more than three times at once", async () => {
+  const { announcement, send, heard, answers } = await scene();
+  for (let n = 0; n < 40; n += 1) await send(announcement({ signer: n % 2 === 0 ? ours : other }));
+  expect([heard.length, answers.length]).toEqual([40, 3]);
 });
 
 it("checks 600 signatures in a minute at most, from however many addresses a flood comes", async () => {
