@@ -4,7 +4,7 @@
  */
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
@@ -167,6 +167,20 @@ describe("an operation that is unknown, once its agent is back,", () => {
     await scene.pass(100);
     expect(await drift.latest(systemCaller, { node_id: scene.nodeId })).toMatchObject({ status: "in_sync" });
   });
+});
+
+it("an operation that is unknown and was removed is not looked for any more when its agent is back", async () => {
+  await using scene = await createClockScene();
+  const { operation_id } = await scene.apply();
+  await scene.stopAgent();
+  const { storage } = scene.server;
+  await rewrite(scene, operation_id, "unknown");
+  await storage.commit([{ kind: "delete", collection: "operations", key: operation_id }]);
+  const get = vi.spyOn(storage, "get");
+  await scene.startAgent();
+  await scene.meet();
+  expect(get.mock.calls.map(([collection]) => collection)).toContain("agents");
+  expect(get).not.toHaveBeenCalledWith("operations", operation_id);
 });
 
 it("a server that slept while the connection lived is understood again after one refusal", async () => {
