@@ -1,8 +1,9 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { Signer } from "../../lib/crypto/crypto.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const anonymous = { kind: "anonymous" } as const;
 
@@ -41,7 +42,7 @@ describe("with a full disk", () => {
     const listed = async (): Promise<string[]> =>
       (await orchestrator.audit.list(systemCaller)).items.map((event) => event.event_type);
     // That the storage is full is told beside what is asked for.
-    await vi.waitFor(async () => expect(await listed()).toContain("storage.full"));
+    await waitFor(async () => expect(await listed()).toContain("storage.full"));
     await orchestrator.access.signOut(caller);
     expect((await listed()).slice(0, 3)).toEqual(["operator.signedOut", "storage.full", "operator.signedIn"]);
     await test[Symbol.asyncDispose]();

@@ -1,13 +1,14 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { AttributeReports } from "../../lib/agent/attribute-reports.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { agentMessageSchema, type Attributes } from "../../lib/wire/messages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** What an agent tells of a machine whose owner adds something. */
 function begin() {
@@ -44,7 +45,7 @@ test.runIf(process.platform === "linux")(
     reports.begin();
     reports.report();
     reports.report();
-    await vi.waitFor(() => expect(told.length).toBeGreaterThanOrEqual(2));
+    await waitFor(() => expect(told.length).toBeGreaterThanOrEqual(2));
     expect(told.map((attributes) => attributes["custom.rack"])).toEqual(told.map(() => 4));
   },
 );
@@ -55,7 +56,7 @@ test.runIf(process.platform === "linux")(
     const { reports, told, put, folder } = begin();
     put("rack", `#!/bin/sh\ntouch ${folder}/.begun\nexec sleep 60\n`, 0o755);
     reports.begin();
-    await vi.waitFor(() => expect(existsSync(join(folder, ".begun"))).toBe(true));
+    await waitFor(() => expect(existsSync(join(folder, ".begun"))).toBe(true));
     reports.stop();
     await setTimeout(300);
     expect(told).toEqual([]);

@@ -1,5 +1,5 @@
 /** How long an agent waits before it dials again, by what it was told and by what happened before. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAgentLink, type AgentLink } from "../../lib/agent/agent-link.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
@@ -8,6 +8,7 @@ import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { FrameSocket } from "../../lib/transport/socket.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** A link to an orchestrator that never takes it in. */
 function linkOf(options: {
@@ -152,7 +153,7 @@ test("an orchestrator that took the agent in between is obeyed each time, howeve
   await start();
   link.start();
   for (let restart = 0; restart < 3; restart += 1) {
-    await vi.waitFor(() => expect(link.status).toBe("approved"));
+    await waitFor(() => expect(link.status).toBe("approved"));
     await clock.advance(20_000);
     turnAway = 6;
     endedMs = clock.monotonic();

@@ -1,10 +1,11 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { settleAll } from "../support/deferred.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 function dial(
   { transport }: TestOrchestrator,
@@ -18,7 +19,7 @@ function dial(
 async function approved(test: TestOrchestrator, number: number, address: string): Promise<TestAgent> {
   const agent = dial(test, { number, address });
   await agent.join();
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+  await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
   await settleAll();
   await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
   return agent;

@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { systemCaller, type OrchestratorEvent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { newFolders, startAgent, startApprovedAgent } from "../support/fleet.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 type Changed = Extract<OrchestratorEvent, { event_type: "agent.attributesChanged" }>;
 
@@ -22,7 +23,7 @@ async function begin(test: TestOrchestrator) {
     await test.clock.advance(10_000);
     const collected_at = new Date(test.clock.now()).toISOString();
     agent.link.send({ type: "attributes", attributes, collected_at });
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await test.orchestrator.agents.attributes(systemCaller, { node_id })).toMatchObject({
         collected_at,
       }),
@@ -76,12 +77,12 @@ it("what is told again after an hour is written, and is no change", async () => 
   await tell({ "os.family": "debian" });
   // It is gone before it comes again: two that live with one key would be a clone.
   await agent.link.stop();
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+  await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
   for (let minute = 0; minute < 61; minute++) await test.clock.advance(60_000);
   await using again = await connectScriptedAgent(test, agent.keys);
   const collected_at = new Date(test.clock.now()).toISOString();
   again.link.send({ type: "attributes", attributes: { "os.family": "debian" }, collected_at });
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await test.orchestrator.agents.attributes(systemCaller, { node_id: agent.nodeId })).toMatchObject({
       collected_at,
     }),
@@ -121,7 +122,7 @@ it("a refresh of an agent that is not there, not approved, not known or silent i
   await test.clock.advance(5_000);
   expect(await refused).toMatchObject({ code: "AGENT_TIMEOUT" });
   await test.transport.disconnect(node_id, "gone");
-  await vi.waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
+  await waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
   await expect(refresh(node_id)).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
 });
 
@@ -133,13 +134,13 @@ it("what the owner of a machine changes is told within a minute, and what stays 
   const { nodeId: node_id } = agent;
   await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
   const read = () => test.orchestrator.agents.attributes(systemCaller, { node_id });
-  await vi.waitFor(async () => expect((await read()).collected_at).not.toBeNull());
+  await waitFor(async () => expect((await read()).collected_at).not.toBeNull());
   const { collected_at } = await read();
   for (let minute = 0; minute < 3; minute++) await test.clock.advance(60_000);
   expect((await read()).collected_at).toBe(collected_at);
   mkdirSync(folder, { mode: 0o755 });
   writeFileSync(join(folder, "rack.json"), '{"rack":"r1"}');
   await test.clock.advance(60_000);
-  await vi.waitFor(async () => expect((await read()).attributes).toMatchObject({ "custom.rack": "r1" }));
+  await waitFor(async () => expect((await read()).attributes).toMatchObject({ "custom.rack": "r1" }));
   expect(changesIn(test)).toEqual([{ changes: [{ name: "custom.rack", before: null, after: "r1" }] }]);
 });

@@ -1,5 +1,5 @@
 /** Agents that come and go all the time leave room in the log of events, and what is told of them ends as they are. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
@@ -8,6 +8,7 @@ import type { CommitOptions, CommitResult, Write } from "../../lib/storage/stora
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { deferred, settleAll, type Deferred } from "../support/deferred.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const here = "192.0.2.1";
 const stranger = "203.0.113.7";
@@ -19,14 +20,14 @@ async function connect(test: TestOrchestrator, number: number, address = here): 
   const seed = new Uint8Array(32).fill(number);
   const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
   await agent.join();
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+  await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
   await settleAll();
   return agent;
 }
 
 async function leave(test: TestOrchestrator, agent: TestAgent): Promise<void> {
   agent.socket.close(1000, "");
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+  await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
   await settleAll();
 }
 
@@ -159,7 +160,7 @@ describe("an approved agent that flaps", () => {
     const { nodeId: node_id } = agent;
     expect(await test.orchestrator.agents.get(systemCaller, { node_id })).toMatchObject({ connected: true });
     await test.orchestrator.operations.plan(systemCaller, { node_id, wait_seconds: 0 });
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(again.heard.of("message")).toContainEqual(
         expect.objectContaining({ message: expect.objectContaining({ type: "plan" }) }),
       ),

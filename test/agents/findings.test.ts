@@ -1,7 +1,7 @@
 /** What lists of agents tell of applies and drift checks, through every turn of an agent, and as filters. */
 import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemCaller, type Agent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { findingsAfterCheck } from "../../lib/drift/findings-after.ts";
@@ -11,6 +11,7 @@ import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 let data: MemoryData;
 let fleet: TestOrchestrator;
@@ -101,7 +102,7 @@ test("what never began hides nothing of what ended before it, or after it", asyn
   expect(await last()).toMatchObject({ operation_id: first.operation_id, status: "failed" });
   expect(counts().unsuccessful).toBe(1);
   await agent.link.stop();
-  await vi.waitFor(() => expect(transport.isConnected(node_id)).toBe(false));
+  await waitFor(() => expect(transport.isConnected(node_id)).toBe(false));
   const third = await orchestrator.operations.apply(systemCaller, {
     node_id,
     modules: ["web"],

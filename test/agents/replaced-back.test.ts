@@ -1,10 +1,11 @@
 /** An agent takes its place back from the one that had replaced it. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { reinstalled } from "../support/reinstalled.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 describe("an agent that was replaced", () => {
   it("takes back what calls named for the place, and leaves the other what it was named itself", async () => {
@@ -91,7 +92,7 @@ describe("an agent that was replaced", () => {
     });
     const back = { status: "rejected", name: "machine-4", tags: { role: "db" } };
     expect(await agents.get(systemCaller, { node_id: by })).toMatchObject(back);
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(await operations.get(systemCaller, { operation_id })).toMatchObject({ status: "cancelled" }),
     );
     expect(await agents.setStatus(systemCaller, { node_id: by, status: "approved" })).toMatchObject({

@@ -1,5 +1,5 @@
 /** An agent takes the place of another: all of it in one step, or none. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
@@ -15,6 +15,7 @@ import type {
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { reinstalled } from "../support/reinstalled.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** What the storage says of two agents and of names. */
 async function stored(storage: Storage, ...nodeIds: string[]): Promise<unknown> {
@@ -67,7 +68,7 @@ describe("agents.replace", () => {
     expect((await agents.list(systemCaller, { name: "machine-1" })).items).toMatchObject([
       { node_id: fresh },
     ]);
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const { items } = await operations.list(systemCaller, { node_id: old });
       expect(items).toMatchObject([{ status: "cancelled", error: { code: "AGENT_NOT_APPROVED" } }]);
     });
@@ -142,7 +143,7 @@ describe("agents.replace", () => {
     });
     expect(await agents.get(systemCaller, { node_id: fresh.nodeId })).toMatchObject({ status: "pending" });
     await agents.replace(systemCaller, { ...replacement, force: true });
-    await vi.waitFor(() => expect(test.transport.isConnected(old.nodeId)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(old.nodeId)).toBe(false));
     expect(test.transport.isConnected(fresh.nodeId)).toBe(true);
     const replaced = test.events.find(({ event_type }) => event_type === "agent.replaced");
     expect(replaced).toMatchObject({ metadata: { forced: true } });
@@ -153,7 +154,7 @@ describe("agents.replace", () => {
     const { agents } = test.orchestrator;
     const [old, fresh, waiting] = [await approved(test, 1), await connect(test, 2), await connect(test, 3)];
     await agents.setStatus(systemCaller, { node_id: old.nodeId, status: "rejected" });
-    await vi.waitFor(() => expect(test.transport.isConnected(old.nodeId)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(old.nodeId)).toBe(false));
     const wrong = { node_id: waiting.nodeId, by: fresh.nodeId, force: true };
     await expect(agents.replace(systemCaller, wrong)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     const replacement = { node_id: old.nodeId, by: fresh.nodeId };
@@ -288,7 +289,7 @@ it("work that was queued for a replaced agent ends also where the process was ki
   await storage.commit([{ kind: "put", collection: "agents", key: ids.old, value }]);
   await storage.close();
   await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     const { items } = await test.orchestrator.operations.list(systemCaller, { node_id: ids.old });
     expect(items).toMatchObject([{ status: "cancelled", error: { code: "AGENT_NOT_APPROVED" } }]);
   });

@@ -1,10 +1,11 @@
 /** A fleet that comes back tells nothing new: that costs no write, and is told all the same. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { AttributesDocument } from "../../lib/agents/documents.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const attributesOf = (test: TestOrchestrator, node_id: string) =>
   test.orchestrator.agents.attributes(systemCaller, { node_id });
@@ -17,8 +18,8 @@ async function tell(test: TestOrchestrator, agent: ScriptedAgent, attributes: Re
   const { nodeId: node_id } = agent;
   const collected_at = new Date(test.clock.now()).toISOString();
   // The orchestrator's clock was moved on: the agent may be on its way back.
-  await vi.waitFor(() => agent.link.send({ type: "attributes", attributes, collected_at }));
-  await vi.waitFor(async () =>
+  await waitFor(() => agent.link.send({ type: "attributes", attributes, collected_at }));
+  await waitFor(async () =>
     expect(await attributesOf(test, node_id)).toEqual({ node_id, attributes, collected_at }),
   );
   return collected_at;

@@ -1,5 +1,5 @@
 /** Queries pass over blocks of the log that can't have what they look for, and find what reading every event would find. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MemoryStorage, OrchestratorError, systemCaller, toTimestamp, type Storage } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { passes } from "../../lib/audit/event-filter.ts";
@@ -7,6 +7,7 @@ import type { StoredEvent } from "../../lib/audit/stored-event.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
 import { seededRandom } from "../support/random.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 type Test = Awaited<ReturnType<typeof createTestOrchestrator>>;
 type Filter = NonNullable<Parameters<Test["orchestrator"]["audit"]["list"]>[1]>;
@@ -163,13 +164,13 @@ describe("the index of the audit log", () => {
       expect(await keys(test)).toEqual([0, 1]);
       // The thousandth of its block, though not of those that were told since the start.
       await addEvents(test, 1);
-      await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2]));
+      await waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2]));
       await addEvents(test, 300);
     }
     await using test = await start(data);
     await index(test);
     await addEvents(test, 700);
-    await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2, 3]));
+    await waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2, 3]));
     const before = toTimestamp(startMs + 2_100_000);
     await test.clock.advance(3_000_000);
     await test.orchestrator.audit.prune(systemCaller, { before });

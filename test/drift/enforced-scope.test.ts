@@ -1,12 +1,13 @@
 /** Enforcement repairs its assignments' part of the baseline, and pays what their triggers owe. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 let fleet: TestOrchestrator;
 let agent: TestAgent;
@@ -109,7 +110,7 @@ test("what is forgotten while a check looks at it is not put back", async () => 
   const { nodeId: node_id } = agent;
   const checking = check();
   const isAsked = ({ event_type }: { event_type: string }): boolean => event_type === "drift.checkRequested";
-  await vi.waitFor(() => expect(fleet.events.some(isAsked)).toBe(true));
+  await waitFor(() => expect(fleet.events.some(isAsked)).toBe(true));
   await fleet.orchestrator.operations.forget(systemCaller, { node_id, resources: ["web/f"] });
   await checking;
   expect(read("web")).toBe("theirs");

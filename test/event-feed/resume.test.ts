@@ -15,6 +15,7 @@ import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { startAgent } from "../support/fleet.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 type Test = Awaited<ReturnType<typeof createTestOrchestrator>>;
 
@@ -219,7 +220,7 @@ describe("an orchestrator that is about to end", () => {
         if (item.type === "event") read.push(item.event.id);
       }
     })();
-    await vi.waitFor(() => expect(read).toHaveLength(3));
+    await waitFor(() => expect(read).toHaveLength(3));
     before.orchestrator.letGo();
     await reading;
     await change(before, 2);
@@ -291,15 +292,15 @@ describe("a reader whose filter passes events over", () => {
         ids.push(id);
       }
     })();
-    await vi.waitFor(() => expect(told).toEqual(["position"]));
+    await waitFor(() => expect(told).toEqual(["position"]));
     for (const expected of [1, 1, 2, 2, 3]) {
       await change(test, 7);
-      await vi.waitFor(() => expect(told).toHaveLength(expected));
+      await waitFor(() => expect(told).toHaveLength(expected));
       await test.clock.advance(30_000);
     }
-    await vi.waitFor(() => expect(told).toEqual(["position", "position", "position"]));
+    await waitFor(() => expect(told).toEqual(["position", "position", "position"]));
     await test.clock.advance(60_000);
-    await vi.waitFor(() => expect(ids).toHaveLength(4));
+    await waitFor(() => expect(ids).toHaveLength(4));
     expect(ids.at(-1)).toBe(await lastIdOf(test));
     // Nothing more to tell, however much time passes; and the event of its place stays as the last one.
     await test.clock.advance(26 * 3_600_000);
@@ -347,7 +348,7 @@ describe("what nobody asked for and a full disk keeps out is told as a reset, wh
     const { value: position } = await stream.next();
     data.freeBytes = 0;
     void happen({ test, agent });
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(warned.mock.calls).toContainEqual([
         "An event could not be written.",
         expect.objectContaining({ event_type: type }),

@@ -1,8 +1,9 @@
 /** When a window is, when it ends early, and what is told of it, over the verbs. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller, type MaintenanceWindow } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const minuteMs = 60_000;
 /** The first instant of the fake clock, plus so many minutes. */
@@ -70,12 +71,12 @@ describe("a window that goes on", () => {
   it("ends at its end, and not before", async () => {
     const window = await create({ ends_at: at(60) });
     expect(window).toMatchObject({ status: "active", starts_at: at(0) });
-    await vi.waitFor(() => expect(told()).toEqual([["started", at(0), at(60)]]));
+    await waitFor(() => expect(told()).toEqual([["started", at(0), at(60)]]));
     await test.clock.advance(60 * minuteMs - 1);
     expect(await read(window)).toMatchObject({ status: "active" });
     await test.clock.advance(1);
     expect(await read(window)).toMatchObject({ status: "ended" });
-    await vi.waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(60)]));
+    await waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(60)]));
   });
 
   it.each<[string, Update]>([
@@ -86,7 +87,7 @@ describe("a window that goes on", () => {
     const window = await create({ ends_at: at(60) });
     await advance(20);
     expect(await update(window, change)).toMatchObject({ status: "ended", ends_at: at(20) });
-    await vi.waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(20)]));
+    await waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(20)]));
     await expect(update(window, { end_occurrence: true })).rejects.toMatchObject({
       code: "INVALID_TRANSITION",
     });
@@ -94,13 +95,13 @@ describe("a window that goes on", () => {
 
   it("goes on longer where it is given a later end, as the same occurrence", async () => {
     const window = await create({ ends_at: at(60) });
-    await vi.waitFor(() => expect(told()).toHaveLength(1));
+    await waitFor(() => expect(told()).toHaveLength(1));
     await advance(20);
     await update(window, { ends_at: at(90) });
     await advance(69);
     expect(await read(window)).toMatchObject({ status: "active" });
     await advance(1);
-    await vi.waitFor(() => expect(told().slice(1)).toEqual([["ended", at(0), at(90)]]));
+    await waitFor(() => expect(told().slice(1)).toEqual([["ended", at(0), at(90)]]));
   });
 });
 
@@ -114,7 +115,7 @@ describe("a window with a schedule", () => {
     await advance(1_420);
     expect(await read(window)).toMatchObject({ status: "active" });
     await advance(120);
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(told()).toEqual([
         ["started", at(0), at(120)],
         ["ended", at(0), at(30)],
@@ -149,11 +150,11 @@ describe("a window with a schedule", () => {
       mode: "mute",
       schedule: nightly(60),
     });
-    await vi.waitFor(() => expect(told(first)).toHaveLength(1));
+    await waitFor(() => expect(told(first)).toHaveLength(1));
     await first[Symbol.asyncDispose]();
     await clock.advance(1_450 * minuteMs);
     await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), clock });
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(told(second).map(([kind, starts]) => [kind, starts])).toEqual([
         ["ended", at(0)],
         ["started", at(1_440)],

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { systemCaller, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 // An agent may bring 1,000 new names an hour. One answer had the series of all of them: 24,000 for a day, and the memory that they take.
 
@@ -78,7 +79,7 @@ test("the first samples of a connection have nothing read but the newest that is
     samples: [{ at: at(86_000_000), values: { "load.1": 1 } }],
     gap: false,
   });
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await test.orchestrator.metrics.latest(systemCaller, { node_id })).toMatchObject({
       collected_at: at(86_000_000),
     }),

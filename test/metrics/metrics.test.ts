@@ -8,6 +8,7 @@ import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../supp
 import { approved } from "../support/leaving-agents.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 async function begin(test: TestOrchestrator): Promise<TestAgent & { machine: RecordedMachine }> {
   const machine = new RecordedMachine();
@@ -24,7 +25,7 @@ test("an agent's newest sample is there when it was taken", async () => {
   const { nodeId: node_id } = agent;
   await expect(latest(test, node_id)).rejects.toMatchObject({ code: "NO_METRICS" });
   await test.clock.advance(2_000);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await latest(test, node_id)).toMatchObject({
       node_id,
       collected_at: "2030-01-01T00:00:02.000Z",
@@ -33,7 +34,7 @@ test("an agent's newest sample is there when it was taken", async () => {
   );
   agent.machine.change("/proc/loadavg", "0.52", "3.25");
   await test.clock.advance(15_000);
-  await vi.waitFor(async () => expect((await latest(test, node_id)).values["load.1"]).toBe(3.25));
+  await waitFor(async () => expect((await latest(test, node_id)).values["load.1"]).toBe(3.25));
 });
 
 test("history is points of equal steps, of the series that were asked for, with gaps where nothing was measured", async () => {
@@ -77,13 +78,13 @@ test("samples are acknowledged when they are durable, and then the agent keeps n
   };
   await using agent = await begin(test);
   await test.clock.advance(2_000);
-  await vi.waitFor(() => latest(test, agent.nodeId));
+  await waitFor(() => latest(test, agent.nodeId));
   expect(said).not.toContain("metrics.ack");
   await test.clock.advance(1_000);
-  await vi.waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(1));
+  await waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(1));
   // Then once a minute, while it sends one sample at a time.
   for (let step = 0; step < 20; step++) await test.clock.advance(15_000);
-  await vi.waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(6));
+  await waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(6));
 });
 
 test("samples that can't be made durable are not acknowledged, and come again", async () => {
@@ -123,12 +124,12 @@ test("with an agent its metrics go, and its key comes back with none", async () 
   const agent = await begin(test);
   const { nodeId: node_id } = agent;
   await test.clock.advance(20_000);
-  await vi.waitFor(() => latest(test, node_id));
+  await waitFor(() => latest(test, node_id));
   await agent.agent.stop();
   await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
   await orchestrator.agents.remove(systemCaller, { node_id });
   await expect(latest(test, node_id)).rejects.toMatchObject({ code: "NOT_FOUND" });
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await test.storage.series?.query(node_id, { from: 0, to: Infinity })).toEqual({}),
   );
 });
@@ -203,13 +204,13 @@ test("an agent that was removed and taken in again may bring as many new names a
       const values = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`${turn}.n_${part}_${n}`, n]));
       const at = new Date(test.clock.now()).toISOString();
       link.send({ type: "metrics", samples: [{ at, values }], gap: false });
-      await vi.waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(at));
+      await waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(at));
       await test.clock.advance(15_000);
     }
     const stored = await test.storage.series!.query(node_id, { from: 0, to: Infinity });
     expect(Object.keys(stored)).toHaveLength(1_000);
     await link.stop();
-    await vi.waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
     await agents.setStatus(systemCaller, { node_id, status: "rejected" });
     await agents.remove(systemCaller, { node_id });
     await settleAll();
@@ -225,7 +226,7 @@ test("an agent brings 1,000 new names an hour, also where it comes again and aga
   const known = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`known.n_${n}`, n]));
   /** Comes, brings what is known and two samples with names that were never there, and leaves. */
   const visit = async (turn: number): Promise<void> => {
-    await vi.waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
     await using agent = await connectScriptedAgent(test, keys);
     const sample = (offset: number, values: Record<string, number>) => ({
       at: new Date(test.clock.now() - 30_000 + offset * 15_000).toISOString(),
@@ -238,7 +239,7 @@ test("an agent brings 1,000 new names an hour, also where it comes again and aga
       samples: [sample(0, fresh(0)), sample(1, fresh(1)), sample(2, {})],
       gap: false,
     });
-    await vi.waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(sample(2, {}).at));
+    await waitFor(async () => expect((await latest(test, node_id)).collected_at).toBe(sample(2, {}).at));
     await test.clock.advance(60_000);
   };
   for (let turn = 0; turn < 12; turn++) await visit(turn);

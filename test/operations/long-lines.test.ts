@@ -4,6 +4,7 @@ import { systemCaller, type Operation } from "fleetwright";
 import { settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const minuteMs = 60_000;
 
@@ -34,7 +35,7 @@ async function queue({ test, agents }: Scene, count: number, of: object = {}): P
 async function awayScene(): Promise<Scene> {
   const scene = await createScene(1, () => ({ role: "web" }), { driftIntervalSeconds: 0 });
   await scene.agents[0]!.agent.link.stop();
-  await vi.waitFor(() => expect(scene.test.transport.isConnected(scene.agents[0]!.nodeId)).toBe(false));
+  await waitFor(() => expect(scene.test.transport.isConnected(scene.agents[0]!.nodeId)).toBe(false));
   await settleAll();
   return scene;
 }

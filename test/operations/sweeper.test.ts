@@ -8,6 +8,7 @@ import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { deferred, settle } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
 
@@ -71,7 +72,7 @@ describe("the sweeper", () => {
   it("ends what waits too long for its agent, also over a restart", async () => {
     const scene = await setUp();
     await scene.agent.link.stop();
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       const { node_id } = scene;
       expect(await scene.test.orchestrator.agents.get(systemCaller, { node_id })).toMatchObject({
         connected: false,
@@ -99,7 +100,7 @@ describe("the sweeper", () => {
     const scene = await setUp();
     await using test = scene.test;
     await scene.agent.link.stop();
-    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
     await settle();
     const count = 40;
     for (let at = 0; at < count; at++)
@@ -120,7 +121,7 @@ describe("the sweeper", () => {
     const scene = await setUp();
     await using test = scene.test;
     await scene.agent.link.stop();
-    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
     await settle();
     const { operation_id } = await scene.apply({ when_offline: "queue", expires_in_seconds: 60 });
     const record = vi.spyOn(servicesOf(test.orchestrator).operations.outcomes, "record");
@@ -139,7 +140,7 @@ describe("the sweeper", () => {
     const scene = await setUp();
     await using test = scene.test;
     await scene.agent.link.stop();
-    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
     await settle();
     const queue = (expires_in_seconds: number) => scene.apply({ when_offline: "queue", expires_in_seconds });
     const begun = [await queue(60)];
@@ -227,7 +228,7 @@ describe("what another process on the same storage writes", () => {
     for (const { operation_id: key } of [runs, waits])
       await rewrite(scene.storage, { collection: "operations", key }, { cancel_requested: true });
     expect(await agent.next("cancel")).toMatchObject({ operation_id: runs.operation_id });
-    await vi.waitFor(async () => expect((await read(test, waits.operation_id)).status).toBe("cancelled"));
+    await waitFor(async () => expect((await read(test, waits.operation_id)).status).toBe("cancelled"));
   });
 
   it("an end wakes whoever waits for it", async () => {
@@ -248,8 +249,8 @@ describe("what another process on the same storage writes", () => {
     const [, waits] = [await scene.apply(), await scene.apply()];
     await agent.next("apply");
     await rewrite(scene.storage, { collection: "agents", key: scene.node_id }, { status: "rejected" });
-    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
-    await vi.waitFor(async () =>
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await waitFor(async () =>
       expect(await read(test, waits.operation_id)).toMatchObject({
         status: "cancelled",
         error: { code: "AGENT_NOT_APPROVED" },

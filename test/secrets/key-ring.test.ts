@@ -8,6 +8,7 @@ import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.t
 import { MortalProcess } from "../support/mortal-process.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const names = ["a", "b", "c"];
 const valueOf = (name: string): string => `value of ${name}`;
@@ -167,7 +168,7 @@ describe("another key", () => {
     await first[Symbol.asyncDispose]();
     const both: SecretsKeySource = { read: () => Promise.resolve([numberedKey(2), numberedKey(1)]) };
     const second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey: both });
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(second.events.map(({ event_type }) => event_type)).toContain("secret.keyRotated"),
     );
     await second[Symbol.asyncDispose]();
@@ -215,7 +216,7 @@ describe("another key", () => {
     await first[Symbol.asyncDispose]();
     expect(secretsKey.keys).toHaveLength(2);
     await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
-    await vi.waitFor(() => expect(secretsKey.keys).toEqual([numberedKey(2)]));
+    await waitFor(() => expect(secretsKey.keys).toEqual([numberedKey(2)]));
     expect(await readAll(second)).toEqual(names.map(valueOf));
   });
 
@@ -242,7 +243,7 @@ describe("another key", () => {
     const late = (await rows(first.storage))[0]!;
     await first[Symbol.asyncDispose]();
     const second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey: both });
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await second.storage.get("secrets_key", "canary"))?.value).toMatchObject({
         key_id: (await rows(second.storage))[0]!.value.key_id,
       }),
@@ -255,7 +256,7 @@ describe("another key", () => {
       storage: new MemoryStorage({ data }),
       secretsKey: both,
     });
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect(new Set((await rows(third.storage)).map(({ value }) => value.key_id)).size).toBe(1),
     );
     expect(await readAll(third)).toEqual(names.map(valueOf));

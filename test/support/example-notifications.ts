@@ -2,10 +2,11 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { vi } from "vitest";
+
 import { systemCaller } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { eventOf } from "./fleet.ts";
+import { waitFor } from "./wait-for.ts";
 
 type Json = Record<string, unknown>;
 
@@ -62,7 +63,7 @@ export async function playNotifications({ product, call }: Session): Promise<voi
     role: "Viewer",
     public_key: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
   });
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await clock.advance(1_000);
     await eventOf(product, "operator.added", operator_id);
     const { items } = await orchestrator.channels.deliveries(systemCaller, { id: id as string });

@@ -1,11 +1,12 @@
 /** Agents that come and go, in memory. */
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { settleAll } from "./deferred.ts";
+import { waitFor } from "./wait-for.ts";
 
 /** Connects an agent, whose key follows from its number, and has the orchestrator know it. */
 export async function connect(test: TestOrchestrator, number: number): Promise<TestAgent> {
@@ -15,7 +16,7 @@ export async function connect(test: TestOrchestrator, number: number): Promise<T
   new DataView(seed.buffer).setUint32(0, number);
   const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
   await agent.join();
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+  await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
   await settleAll();
   return agent;
 }
@@ -31,6 +32,6 @@ export async function approved(test: TestOrchestrator, number: number): Promise<
 export async function leave(test: TestOrchestrator, ...agents: TestAgent[]): Promise<void> {
   for (const agent of agents) agent.socket.close(1000, "");
   for (const { nodeId } of agents)
-    await vi.waitFor(() => expect(test.transport.isConnected(nodeId)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(nodeId)).toBe(false));
   await settleAll();
 }

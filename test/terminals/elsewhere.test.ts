@@ -6,6 +6,7 @@ import { eventOf } from "../support/fleet.ts";
 import { textOf } from "../support/open-terminal.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 async function opened() {
   const scene = await terminalsElsewhere();
@@ -33,7 +34,7 @@ describe("a terminal that another process holds", () => {
     viewer.type("exit 7\n");
     expect(await viewer.next("exit")).toMatchObject({ exit_code: 7 });
     expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "exit" });
-    await vi.waitFor(() => expect(viewer.closedWith).toMatchObject({ code: 1000 }));
+    await waitFor(() => expect(viewer.closedWith).toMatchObject({ code: 1000 }));
     expect(await scene.terminals.get(caller, { session_id })).toMatchObject({
       status: "closed",
       recording: "complete",
@@ -70,7 +71,7 @@ describe("a terminal that another process holds", () => {
       viewer.say({ type: "ack", offset: Number.MAX_SAFE_INTEGER });
       expect(viewer.closedWith).toMatchObject({ code: 1006 });
     }, 20_000);
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
     );
   }, 40_000);
@@ -91,7 +92,7 @@ describe("a terminal that another process holds", () => {
     await viewer.next("opened");
     await scene.test.orchestrator.access.signOut(operator.caller);
     expect(await viewer.next("refused")).toMatchObject({ code: "UNAUTHENTICATED" });
-    await vi.waitFor(async () =>
+    await waitFor(async () =>
       expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
     );
   });
@@ -104,7 +105,7 @@ describe("a terminal that another process holds", () => {
     first.type("echo one\n");
     await first.shows(/one\r\n.*[#$] $/s);
     await scene.here.stop();
-    await vi.waitFor(() => expect(first.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
+    await waitFor(() => expect(first.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
     const other = scene.test.orchestrator.terminals;
     const again = await other.ticket(caller, { session_id });
     const second = new TestViewer((socket) => other.accept(socket, session_id));
@@ -120,7 +121,7 @@ describe("a terminal that another process holds", () => {
     const viewer = scene.attach(session_id, ticket);
     await viewer.next("opened");
     scene.context.leaving.abort();
-    await vi.waitFor(() => expect(viewer.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
+    await waitFor(() => expect(viewer.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
     expect(viewer.messages.map(({ type }) => type)).not.toContain("refused");
   });
 
@@ -239,6 +240,6 @@ describe("a process that goes on", () => {
     const value = { ...stored!.value, status: "interrupted", close_reason: "server_lost" };
     await storage.commit([{ kind: "put", collection: "terminals", key: session_id, value }]);
     expect(await viewer.next("closed")).toMatchObject({ status: "interrupted", reason: "server_lost" });
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
+    await waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
   });
 });

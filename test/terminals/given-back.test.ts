@@ -1,10 +1,11 @@
 /** What viewers and terminals take of what there is only so much of, they give back: also where they come to nothing. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** More than a session may hold open. */
 const many = 33;
@@ -43,7 +44,7 @@ it("a viewer of a terminal that another process holds gives its stream back when
     const viewer = scene.attach(session_id, ticket);
     await viewer.next("opened");
     viewer.socket.close(1000, "");
-    await vi.waitFor(async () => expect((await terminals.get(systemCaller, { session_id })).viewers).toBe(0));
+    await waitFor(async () => expect((await terminals.get(systemCaller, { session_id })).viewers).toBe(0));
   }
 });
 

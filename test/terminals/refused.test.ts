@@ -1,9 +1,10 @@
 /** Terminals that never come to be: nothing is left of them that looks open. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { deferred, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 async function setUp(terminalSessions = 100, storage = new MemoryStorage()) {
   const test = await createTestOrchestrator({ terminalSessions, storage });
@@ -36,7 +37,7 @@ describe("a terminal", () => {
     agent.link.sendStream(session_id, new Uint8Array(10));
     agent.link.send({ type: "terminal.closed", session_id, reason: "exit" });
     agent.link.send({ type: "log", level: "info", message: "still here" });
-    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+    await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
     expect(test.events.filter(({ event_type }) => event_type === "agent.refused")).toEqual([]);
   });
 
@@ -57,7 +58,7 @@ describe("a terminal", () => {
     const { test, agent, open, list } = await setUp();
     await using _test = test;
     await agent.link.stop();
-    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
     await expect(open()).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
     expect(await list()).toMatchObject([{ status: "interrupted", close_reason: "refused" }]);
     // A rejected promise that nobody awaits any more ends a process, and fails this test.
@@ -75,7 +76,7 @@ describe("a terminal", () => {
     };
     const opening = open();
     opening.catch(() => {});
-    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+    await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
     await settleAll();
     gone.resolve();
     await expect(opening).rejects.toMatchObject({ code: "AGENT_OFFLINE" });

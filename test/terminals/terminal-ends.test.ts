@@ -6,6 +6,7 @@ import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { openTerminal } from "../support/open-terminal.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** A storage that takes no end of a terminal for a while. */
 class Busy extends MemoryStorage {
@@ -31,7 +32,7 @@ it("the end of a terminal is written as soon as it can be", async () => {
   expect(storage.refused).toBeGreaterThan(0);
   storage.isBusy = false;
   await scene.test.clock.advance(1_000);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
       status: "closed",
       close_reason: "closed",
@@ -48,12 +49,12 @@ it("a server starts though it can't write the end of what an earlier one held, a
   const storage = new Busy({ clock, data });
   await using next = await createTestOrchestrator({ storage, clock });
   const { terminals } = next.orchestrator;
-  await vi.waitFor(() => expect(storage.refused).toBeGreaterThan(0));
+  await waitFor(() => expect(storage.refused).toBeGreaterThan(0));
   await settleAll();
   expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
   storage.isBusy = false;
   await clock.advance(20_000);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await terminals.get(systemCaller, { session_id })).toMatchObject({
       status: "interrupted",
       close_reason: "server_lost",

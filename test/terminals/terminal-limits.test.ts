@@ -1,10 +1,11 @@
 /** How long terminals last, how many there may be, and what happens where one side is slow. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { newFolders, startApprovedAgent } from "../support/fleet.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 async function attached(options: Parameters<typeof openTerminal>[1] = {}) {
   const scene = await openTerminal({}, options);
@@ -34,7 +35,7 @@ describe("a terminal", () => {
       expect(viewer.messages.map(({ type }) => type)).not.toContain("closed");
       const before = viewer.offset;
       viewer.type("echo here\n");
-      await vi.waitFor(() => expect(viewer.offset).toBeGreaterThan(before + 10));
+      await waitFor(() => expect(viewer.offset).toBeGreaterThan(before + 10));
       await scene.test.clock.advance(30_000);
     }
     expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "too_long" });
@@ -108,7 +109,7 @@ describe("input", () => {
     await viewer.shows(/wait-2/);
     const piece = "x".repeat(50_000);
     for (let sent = 0; sent < 1_000_000; sent += piece.length) viewer.type(piece);
-    await vi.waitFor(() => expect(viewer.socket.bufferedBytes).toBeGreaterThan(500_000));
+    await waitFor(() => expect(viewer.socket.bufferedBytes).toBeGreaterThan(500_000));
     await viewer.shows(/wait-2.*\D0\s+all/s);
     expect(viewer.socket.bufferedBytes).toBe(0);
   });
@@ -119,7 +120,7 @@ describe("input", () => {
     viewer.type("stty raw -echo; echo wait-$((1+1)); sleep 1000\n");
     await viewer.shows(/wait-2/);
     for (let sent = 0; sent < 100; sent += 1) viewer.type("x".repeat(65_536));
-    await vi.waitFor(() => expect(viewer.socket.bufferedBytes).toBeGreaterThan(5_500_000));
+    await waitFor(() => expect(viewer.socket.bufferedBytes).toBeGreaterThan(5_500_000));
     const before = viewer.socket.bufferedBytes;
     await scene.terminals.close(systemCaller, { session_id: scene.opened.session_id });
     expect(await viewer.next("closed")).toMatchObject({ reason: "closed" });

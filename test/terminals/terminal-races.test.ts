@@ -9,6 +9,7 @@ import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 
@@ -53,12 +54,12 @@ it("one that types into an agent that takes nothing is read no further than 256 
   const pieces = Array.from({ length: 300 }, (_, index) => Buffer.alloc(10_000, index % 250));
   for (const piece of pieces) viewer.socket.send(piece);
   const size = (): number => agent.typed.reduce((sum, { length }) => sum + length, 0);
-  await vi.waitFor(() => expect(size()).toBeGreaterThanOrEqual(262_144));
+  await waitFor(() => expect(size()).toBeGreaterThanOrEqual(262_144));
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   expect(size()).toBeLessThanOrEqual(262_144 + 17 * 10_000);
   for (let through = size(); through < 3_000_000; through = size()) {
     agent.link.send({ type: "terminal.taken", session_id, through });
-    await vi.waitFor(() => expect(size()).toBeGreaterThan(through));
+    await waitFor(() => expect(size()).toBeGreaterThan(through));
   }
   expect(Buffer.compare(Buffer.concat(agent.typed), Buffer.concat(pieces))).toBe(0);
 });
@@ -78,7 +79,7 @@ it("one that takes the place of another who typed much is told how much waits, a
   const first = attach((await opening).ticket);
   await first.next("opened");
   for (let n = 0; n < 3; n += 1) first.type("x".repeat(window / 3));
-  await vi.waitFor(() => expect(Buffer.concat(agent.typed)).toHaveLength(window));
+  await waitFor(() => expect(Buffer.concat(agent.typed)).toHaveLength(window));
   const second = attach((await terminals.ticket(systemCaller, { session_id })).ticket);
   await second.next("opened");
   const taken = second.messages.find(({ type }) => type === "taken");
@@ -88,7 +89,7 @@ it("one that takes the place of another who typed much is told how much waits, a
     agent.link.sendStream(session_id, output.subarray(at, at + 60_000));
   await vi.waitFor(() => expect(second.offset).toBe(output.length), 5_000);
   agent.link.send({ type: "terminal.taken", session_id, through: window });
-  await vi.waitFor(() => expect(second.messages.at(-1)).toEqual({ type: "taken", offset: 0 }));
+  await waitFor(() => expect(second.messages.at(-1)).toEqual({ type: "taken", offset: 0 }));
 });
 
 it("a viewer that acknowledges without reading is cut off before it fills the memory", async () => {
@@ -188,8 +189,8 @@ it("a terminal whose end somebody else wrote in the same moment keeps that one, 
     await storage.commit([{ kind: "put", collection: "terminals", key: session_id, value }]);
   };
   await scene.terminals.close(systemCaller, { session_id });
-  await vi.waitFor(() => expect(storage.before).toBeNull());
-  await vi.waitFor(async () =>
+  await waitFor(() => expect(storage.before).toBeNull());
+  await waitFor(async () =>
     expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ status: "interrupted" }),
   );
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);

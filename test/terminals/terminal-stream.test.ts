@@ -6,6 +6,7 @@ import { storageSchema } from "../../lib/storage-schema.ts";
 import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 describe("a viewer", () => {
   it("that was cut off comes back and misses nothing", async () => {
@@ -231,7 +232,7 @@ describe("a hostile agent", () => {
     await opening;
     for (let sent = 0; sent < bytes; sent += 500_000)
       agent.link.sendStream(other ?? session_id, new Uint8Array(Math.min(bytes, 500_000)));
-    await vi.waitFor(() =>
+    await waitFor(() =>
       expect(test.events).toContainEqual(expect.objectContaining({ event_type: "agent.refused" })),
     );
   });

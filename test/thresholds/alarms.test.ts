@@ -1,10 +1,11 @@
 /** Thresholds with a real agent, whose machine is a recorded one. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 type Machine = TestAgent & { machine: RecordedMachine; setLoad(load: string): void };
 
@@ -56,7 +57,7 @@ test("an alarm begins after its duration, is listed and told, recovers, and begi
   await pass(product, 45);
   expect(await alarmsOf(product)).toEqual([]);
   await pass(product, 60);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+  await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
   const [alarm] = await alarmsOf(product);
   expect(alarm).toMatchObject({
     threshold_id: id,
@@ -71,10 +72,10 @@ test("an alarm begins after its duration, is listed and told, recovers, and begi
   expect(crossed?.summary).toMatch(/^Busy: load\.1 of .* is 5\.25, above 4$/);
   agent.setLoad("1.00");
   await pass(product, 120);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
+  await waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
   agent.setLoad("9.00");
   await pass(product, 120);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+  await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
   expect(told(product).map(({ type }) => type)).toEqual(["Crossed", "Recovered", "Crossed"]);
   expect(told(product)[1]?.facts).toMatchObject({ value: 1, reason: "recovered" });
 });
@@ -89,14 +90,14 @@ test("alarms outlive the process, and end in the next one where nothing stands b
   const { id } = await thresholds.create(systemCaller, { ...load, for_seconds: 0 });
   agent.setLoad("5.00");
   await pass(product, 30);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+  await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
   const before = await alarmsOf(product);
   await agent.agent.stop();
   await product.orchestrator.stop();
   await using again = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
   expect(await alarmsOf(again)).toEqual(before);
   await again.orchestrator.thresholds.remove(systemCaller, { id });
-  await vi.waitFor(async () => expect(await alarmsOf(again)).toEqual([]));
+  await waitFor(async () => expect(await alarmsOf(again)).toEqual([]));
   expect(told(again).map(({ type }) => type)).toEqual(["Recovered"]);
 });
 
@@ -114,9 +115,9 @@ test("an alarm ends where its threshold is removed, disabled, for others or for 
   for (const change of changes) {
     const { id } = await thresholds.create(systemCaller, { ...load, for_seconds: 0 });
     await pass(product, 30);
-    await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+    await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
     await change(id);
-    await vi.waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
+    await waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
     expect(told(product).at(-1)).toMatchObject({
       type: "Recovered",
       facts: { reason: "withdrawn", value: null },
@@ -130,9 +131,9 @@ test("an agent that is rejected takes its alarms along", async () => {
   await product.orchestrator.thresholds.create(systemCaller, { ...load, for_seconds: 0 });
   agent.setLoad("5.00");
   await pass(product, 30);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+  await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
   await product.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "rejected" });
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
+  await waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
 });
 
 test("a threshold is read, changed and removed as it was given, and refused where it makes no sense", async () => {
@@ -193,7 +194,7 @@ test("pages of alarms, put together, are the whole list, whatever is filtered", 
   for (const severity of ["info", "critical", "info", "critical", "info"] as const)
     await thresholds.create(systemCaller, { ...load, value: 0, for_seconds: 0, severity });
   await pass(product, 30);
-  await vi.waitFor(async () => expect(await alarmsOf(product)).toHaveLength(5));
+  await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(5));
   const all = await alarmsOf(product);
   for (const filter of [{}, { severity: "info" }, { node_id: agent.nodeId, severity: "critical" }] as const)
     for (const limit of [1, 2, 3, 5]) {

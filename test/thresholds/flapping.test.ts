@@ -1,5 +1,5 @@
 /** Alarms that begin and end all the time: what one agent has told is bounded, and nothing else is held up. */
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
@@ -7,6 +7,7 @@ import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { alarmEvents, alarmsNow, sendSample } from "../support/sent-samples.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const busy = {
   name: "Busy",
@@ -182,7 +183,7 @@ test("of a machine that flaps each threshold that has no part in it has its firs
   }
   expect(alarmEvents(product)).toHaveLength(before + 2);
   await product.clock.advance(60_000 * 31);
-  await vi.waitFor(() => expect(typesOf(product).at(-1)).toBe("alarmsSettled"));
+  await waitFor(() => expect(typesOf(product).at(-1)).toBe("alarmsSettled"));
 });
 
 test("the alarm with which a machine begins to flap is told where its threshold has no part in it", async () => {
@@ -255,7 +256,7 @@ test("what flaps is told in sum after a restart, once, and of who is rejected no
     await again.clock.advance(60_000);
     await settleAll();
   }
-  await vi.waitFor(() => expect(typesOf(again)).toEqual(["alarmsSettled"]));
+  await waitFor(() => expect(typesOf(again)).toEqual(["alarmsSettled"]));
   expect(alarmEvents(again)[0]).toMatchObject({
     severity: "info",
     target: { id: agents[0]!.nodeId },

@@ -1,5 +1,5 @@
 /** Thresholds where samples come late, all at once, over a restart, from many machines, and onto a disk that is full. */
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
@@ -9,6 +9,7 @@ import { pairsAfter } from "../../lib/thresholds/agent-pairs.ts";
 import { pass } from "../support/channel-scene.ts";
 import { deferred, settleAll, type Deferred } from "../support/deferred.ts";
 import { approved, connect } from "../support/leaving-agents.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** Has the commit of an alarm wait. */
 class HeldStorage extends MemoryStorage {
@@ -189,7 +190,7 @@ test.each(["its threshold is removed", "its agent is rejected"])(
     await settleAll();
     storage.held.resolve();
     storage.held = null;
-    await vi.waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
+    await waitFor(async () => expect(await alarmsOf(product)).toEqual([]));
     for (let turn = 0; turn < 10; turn += 1) await settleAll();
     expect(storage.written).toBe(1);
     expect(await alarmsOf(product)).toEqual([]);

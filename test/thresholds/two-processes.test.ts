@@ -1,5 +1,5 @@
 /** Thresholds and alarms of one orchestrator of two processes. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
@@ -8,6 +8,7 @@ import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { alarmEvents, alarmsNow, sendSample } from "../support/sent-samples.ts";
 import { twoProcesses, type TwoProcesses } from "../support/two-processes.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const busy = { name: "Busy", metric: "load.1", condition: "above", value: 4 } as const;
 
@@ -150,7 +151,7 @@ test("one process ends the alarms of a threshold that is removed, a hundred in e
   await using both = await twoProcesses((clock) => (storage = new CountingStorage({ clock })));
   const { id } = await alarmed(both);
   await both.second.orchestrator.thresholds.remove(systemCaller, { id });
-  await vi.waitFor(async () => expect(await alarmsNow(both.first)).toEqual([]));
+  await waitFor(async () => expect(await alarmsNow(both.first)).toEqual([]));
   await pass(both, 30);
   expect(storage).toMatchObject({ ends: [100, 100, 50], lost: 0 });
   expect([...both.first.loggedErrors, ...both.second.loggedErrors]).toEqual([]);
@@ -162,7 +163,7 @@ test("another process ends them where the one whose work it was is gone", async 
   const { id } = await alarmed(both);
   // What flaps has given the work to one of them: it is let go of first.
   await pass(both, 1_900);
-  await vi.waitFor(async () => expect(await storage.lease("alarms", 15_000)).not.toBeNull());
+  await waitFor(async () => expect(await storage.lease("alarms", 15_000)).not.toBeNull());
   await both.first.orchestrator.thresholds.remove(systemCaller, { id });
   await pass(both, 10);
   expect(await alarmsNow(both.first)).toHaveLength(250);

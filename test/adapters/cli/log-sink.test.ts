@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LogSink, toFile } from "../../../adapters/cli/log-sink.ts";
 import { reasonNotToMount } from "../../support/mounts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const { O_NONBLOCK, O_RDWR } = constants;
 
@@ -39,7 +40,7 @@ describe("the log of a process", () => {
     const sink = new LogSink(() => toFile(fd));
     for (let n = 0; n < 100; n++) sink.write(`line ${n}\n`);
     let text = "";
-    await vi.waitFor(() => expect((text += readAll(fd))).toContain("line 99\n"));
+    await waitFor(() => expect((text += readAll(fd))).toContain("line 99\n"));
     expect(text).toBe(Array.from({ length: 100 }, (_, n) => `line ${n}\n`).join(""));
     expect(sink.fault()).toBeNull();
   });
@@ -57,10 +58,10 @@ describe("the log of a process", () => {
       });
     });
     sink.write("a\n");
-    await vi.waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
+    await waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
     sink.write("b\n");
     // Once it is closed its number may be another file's, which a write that is still under way would reach.
-    await vi.waitFor(() => expect(writing).toBe(0));
+    await waitFor(() => expect(writing).toBe(0));
   });
 
   it("waits for a slow reader within bounds, goes on when it reads again, and says how much is missing", async () => {
@@ -69,7 +70,7 @@ describe("the log of a process", () => {
     const filler = "x".repeat(999);
     const written = 3000;
     for (let n = 0; n < written; n++) sink.write(`${filler}\n`);
-    await vi.waitFor(() => expect(sink.fault()).toBe("EAGAIN"));
+    await waitFor(() => expect(sink.fault()).toBe("EAGAIN"));
     let text = "";
     const reader = setInterval(() => (text += readAll(fd)), 1);
     onTestFinished(() => clearInterval(reader));
@@ -99,12 +100,12 @@ describe.skipIf(noMount !== null)("on a file system that is really full", () => 
     writeFileSync(join(mount, "filler"), Buffer.alloc(4096));
     const sink = new LogSink(() => toFile(fd));
     sink.write(`${"z".repeat(20_000)}\n`);
-    await vi.waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
+    await waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
     rmSync(join(mount, "filler"));
     // Without another line: to be asked is enough.
     await vi.waitFor(() => expect(sink.fault()).toBeNull(), { timeout: 3_000 });
     sink.write("after\n");
-    await vi.waitFor(() => expect(readFileSync(join(mount, "log"), "utf8")).toContain("after\n"));
+    await waitFor(() => expect(readFileSync(join(mount, "log"), "utf8")).toContain("after\n"));
     const lines = readFileSync(join(mount, "log"), "utf8").split("\n");
     expect(
       lines.map((line) => (line.startsWith("{") ? JSON.parse(line) : line.slice(0, 5)) as unknown),

@@ -12,6 +12,7 @@ import { startServer } from "fleetwright/h3";
 import { ApiError, unreachable } from "../../../adapters/client/api-error.ts";
 import { readEvents } from "../../../adapters/client/event-stream.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 type Item = Awaited<ReturnType<ReturnType<Client["events"]["stream"]>["next"]>>["value"];
 
@@ -137,7 +138,7 @@ it("ends when its signal is aborted, also after memory was cleaned up", async ()
   const reading = (async () => {
     for await (const item of readEvents(open, ended.signal)) seen.push(item);
   })();
-  await vi.waitFor(() => expect(seen).toEqual([{ n: 1 }]));
+  await waitFor(() => expect(seen).toEqual([{ n: 1 }]));
   for (let turn = 0; turn < 10; turn += 1) {
     collect();
     await new Promise((resolve) => setImmediate(resolve));

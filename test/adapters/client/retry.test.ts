@@ -6,6 +6,7 @@ import type { Fetch } from "fleetwright/client";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { pause } from "../../../adapters/client/retry.ts";
 import { serve } from "../../support/server.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const quick = { firstPauseMs: 1 };
 const url = "http://127.0.0.1:1";
@@ -122,7 +123,7 @@ it("ends in the middle of a pause, sends nothing more and leaves nothing at the 
   const { fetch, asked } = scripted(refusal(503, "UNAVAILABLE"));
   const retry = { firstPauseMs: 3_600_000, longestPauseMs: 3_600_000 };
   const call = createClient({ url, token: "fw_x", fetch, retry }).agents.list({}, { signal: stop.signal });
-  await vi.waitFor(() => expect(getEventListeners(stop.signal, "abort")).toHaveLength(1));
+  await waitFor(() => expect(getEventListeners(stop.signal, "abort")).toHaveLength(1));
   stop.abort();
   await expect(call).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(asked).toHaveLength(1);

@@ -1,9 +1,10 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
 import { createRouteNames } from "../../../adapters/h3/route-names.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
 import { freePort } from "../../support/free-port.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const token = "a-token-of-sixteen";
 
@@ -53,7 +54,7 @@ test("at a port of their own the figures are for whoever asks there, by no name 
   const server = await start({ metricsPort: port });
   const own = `http://127.0.0.1:${port}`;
   await fetch(`${server.url}/api/v1/status`);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await read(`${own}/metrics`)).toContain('route="status.get",status="200"'),
   );
   expect((await fetch(`${own}/api/v1/status`)).status).toBe(404);
@@ -75,7 +76,7 @@ test("the figures are of requests, agents, operations, commits, the event loop a
     .add(systemCaller, { username: "ada", public_key: "ab".repeat(32), role: "Viewer" })
     .catch(() => {});
   await server.orchestrator.modules.upload(systemCaller, { content: "name: a\nresources: []\n" });
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     const text = await read(url, headers);
     const requests = "fleetwright_server_requests_total";
     expect(valueOf(text, `${requests}{surface="rest",route="agents.list",status="401"}`)).toBe(3);

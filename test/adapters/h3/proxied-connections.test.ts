@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { connect as connectTls } from "node:tls";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import type { FrameSocket } from "fleetwright";
 import { createAgentSocket } from "../../../adapters/h3/agent-socket.ts";
@@ -12,6 +12,7 @@ import { startServer } from "../../../adapters/h3/server.ts";
 import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
 import { MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { createCertificate } from "../../support/certificate.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { startToy } from "../rest/server.ts";
 
 const client = "PROXY TCP4 203.0.113.7 10.0.0.1 56324 443\r\n";
@@ -97,7 +98,7 @@ test("with TLS a connection from the same port of the proxy is not taken for the
   expect(await answerOf(first)).toBe("203.0.113.7");
   // Reset, so that the port is free at once.
   first.resetAndDestroy();
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     const again = await dialFrom(localPort, "PROXY UNKNOWN\r\n");
     expect(await answerOf(again)).toBe("127.0.0.1");
   });
@@ -125,7 +126,7 @@ test("requests that follow on one connection, and one that asks for another prot
   const socket = await dial(client, kept);
   let answers = "";
   socket.setEncoding("utf8").on("data", (piece: string) => (answers += piece));
-  await vi.waitFor(() => expect(answers).toMatch(/203\.0\.113\.7$/));
+  await waitFor(() => expect(answers).toMatch(/203\.0\.113\.7$/));
   socket.write(ask.replace("close", "upgrade, http2-settings\r\nUpgrade: h2c"));
   await once(socket, "end");
   expect(answers.match(/203\.0\.113\.7/g)).toHaveLength(2);
@@ -156,7 +157,7 @@ test("a listener that closes waits for no header", async () => {
   const startMs = performance.now();
   await listening.close();
   expect(performance.now() - startMs).toBeLessThan(2_000);
-  await vi.waitFor(() => expect(waiting.closed).toBe(true));
+  await waitFor(() => expect(waiting.closed).toBe(true));
 });
 
 test("the server believes its trusted proxies alone, and refuses to believe nobody", async () => {

@@ -3,6 +3,7 @@ import { expect, it, vi } from "vitest";
 import { attachTerminal, type TerminalMessage } from "../../../adapters/client/terminal.ts";
 import { deferred } from "../../support/deferred.ts";
 import { startViewerScene, type ViewerScene } from "../../support/viewer-scene.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 async function attached(scene: ViewerScene, headers: Record<string, string> = {}) {
   const messages: TerminalMessage[] = [];
@@ -19,7 +20,7 @@ async function attached(scene: ViewerScene, headers: Record<string, string> = {}
       ended: ended.resolve,
     },
   );
-  await vi.waitFor(() => expect(messages).toContainEqual(expect.objectContaining({ type: "opened" })));
+  await waitFor(() => expect(messages).toContainEqual(expect.objectContaining({ type: "opened" })));
   const text = (): string => Buffer.concat(pieces).toString();
   return {
     terminal,
@@ -47,7 +48,7 @@ it("what is pasted waits for a program that answers eight times as much, and nei
   type(
     "stty raw -echo; echo go-$((1+1)); head -c 600000 | sed s/x/yyyyyyyy/g | tr -d '\\n'; echo over-$((1+1))\n",
   );
-  await vi.waitFor(() => expect(text()).toContain("go-2"));
+  await waitFor(() => expect(text()).toContain("go-2"));
   type(`${"x".repeat(99)}\n`.repeat(6_000));
   await vi.waitFor(() => expect(text().includes("over-2")).toBe(true), 20_000);
   const [, answered = ""] = text().split("go-2");

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
 import { CgroupScopes } from "../../../lib/host/cgroup-scope.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const openPty = loadNodePty(null);
 const groups = CgroupScopes.open("terminals-of-a-test");
@@ -92,7 +93,7 @@ describe("a pseudoterminal", () => {
     const one = run("while :; do echo yes; done");
     one.pty.pause();
     const before = one.bytes();
-    await vi.waitFor(() => expect(process.kill(one.pty.pid, 0)).toBe(true));
+    await waitFor(() => expect(process.kill(one.pty.pid, 0)).toBe(true));
     expect(one.bytes()).toBe(before);
     one.pty.kill();
     expect(await one.exitCode).toBe(137);

@@ -2,12 +2,13 @@
  * A clock that was wrong for days, and right again after a restart, dated what operators had read after what comes next: new notifications
  * stood behind the old ones, and counted as read by everybody who had read all at once.
  */
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const day = 86_400_000;
 
@@ -102,7 +103,7 @@ it("what waits for a channel from when the clock was ahead is delivered before w
   const second = await start();
   await tell(second, "mary");
   status = 200;
-  await vi.waitFor(async () => {
+  await waitFor(async () => {
     await pass(second, 10_000);
     const bodies = received.slice(-2).map(({ body }) => body);
     expect([bodies[0]!.includes("ada"), bodies[1]!.includes("mary")]).toEqual([true, true]);

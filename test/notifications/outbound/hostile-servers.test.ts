@@ -1,12 +1,13 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   CheckedOutbound,
   type CheckedOutboundOptions,
 } from "../../../lib/notifications/outbound/checked-outbound.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { startReceiver, startSocketServer } from "../../support/receiver.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const limits = { connectTimeoutMs: 250, requestTimeoutMs: 500 };
 const local = (options: CheckedOutboundOptions = {}): CheckedOutbound =>
@@ -34,7 +35,7 @@ describe("a server that", () => {
     expect(answer).toEqual(late);
     expect(ms).toBeGreaterThan(450);
     expect(ms).toBeLessThan(2000);
-    await vi.waitFor(() => expect(socket?.destroyed).toBe(true));
+    await waitFor(() => expect(socket?.destroyed).toBe(true));
   });
 
   it("sends its head a byte at a time is given up at the deadline", async () => {
@@ -72,7 +73,7 @@ describe("a server that", () => {
     expect(answer).toEqual({ ok: true, status: 200 });
     expect(ms).toBeLessThan(5000);
     expect(sent).toBeGreaterThan(64 * 1024);
-    await vi.waitFor(() => expect(socket?.destroyed).toBe(true));
+    await waitFor(() => expect(socket?.destroyed).toBe(true));
   });
 
   it("answers slowly after its status has answered, and is cut off at the deadline", async () => {
@@ -273,7 +274,7 @@ describe("TLS", () => {
     );
     if (!connected.ok) throw new Error(connected.error);
     connected.socket.end("hello");
-    await vi.waitFor(() => expect(heard.join("")).toBe("hello"));
+    await waitFor(() => expect(heard.join("")).toBe("hello"));
     connected.socket.destroy();
   });
 });

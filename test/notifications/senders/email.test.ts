@@ -1,10 +1,11 @@
 import type { AddressInfo } from "node:net";
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from "smtp-server";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { emailChannelType } from "../../../lib/notifications/senders/email.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { startSocketServer } from "../../support/receiver.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { localOutbound, messageOf, send } from "./scene.ts";
 
 interface Mail {
@@ -315,7 +316,7 @@ describe("a server that", () => {
     const clock = new FakeClock();
     const { port, connections } = await startSocketServer(() => {});
     const sending = send(emailChannelType, { host: "127.0.0.1", port, ...people }, { clock });
-    await vi.waitFor(() => expect(connections()).toBe(1));
+    await waitFor(() => expect(connections()).toBe(1));
     await clock.advance(29_999);
     await clock.advance(1);
     expect(await sending).toEqual({

@@ -1,10 +1,11 @@
 import type { TlsOptions } from "node:tls";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { syslogChannelType } from "../../../lib/notifications/senders/syslog.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { startSocketServer } from "../../support/receiver.ts";
 import { framesOf, parseSyslog } from "../../support/syslog.ts";
+import { waitFor } from "../../support/wait-for.ts";
 import { localOutbound, messageOf, send } from "./scene.ts";
 
 /** A receiver that reads the bytes of each connection until its end. */
@@ -26,7 +27,7 @@ describe("syslog", () => {
     const { config, streams } = await startCollector();
     const attempt = await send(syslogChannelType, config);
     expect(attempt).toEqual({ delivered: true, duration_ms: expect.any(Number) as number });
-    await vi.waitFor(() => expect(streams).toHaveLength(1));
+    await waitFor(() => expect(streams).toHaveLength(1));
     const frames = framesOf(streams[0]!);
     expect(frames).toHaveLength(1);
     expect(parseSyslog(frames[0]!)).toEqual({
@@ -51,7 +52,7 @@ describe("syslog", () => {
     expect(await send(syslogChannelType, config, { outbound: localOutbound([tls.cert]) })).toMatchObject({
       delivered: true,
     });
-    await vi.waitFor(() => expect(streams.filter((stream) => stream.length > 0)).toHaveLength(1));
+    await waitFor(() => expect(streams.filter((stream) => stream.length > 0)).toHaveLength(1));
     const [stream] = streams.filter((each) => each.length > 0);
     expect(parseSyslog(framesOf(stream!)[0]!).params["id"]).toBe(messageOf().id);
   });
@@ -72,7 +73,7 @@ describe("syslog", () => {
       { ...config, facility, hostname: "fleet.example" },
       { message: messageOf({ severity }) },
     );
-    await vi.waitFor(() => expect(streams).toHaveLength(1));
+    await waitFor(() => expect(streams).toHaveLength(1));
     expect(parseSyslog(framesOf(streams[0]!)[0]!).head.slice(0, 3)).toEqual([
       priority,
       "2030-01-01T00:00:00.000Z",
@@ -91,7 +92,7 @@ describe("syslog", () => {
       data: { name },
     });
     await send(syslogChannelType, config, { message });
-    await vi.waitFor(() => expect(streams).toHaveLength(1));
+    await waitFor(() => expect(streams).toHaveLength(1));
     expect(streams[0]!.includes("\n")).toBe(false);
     const [frame, ...more] = framesOf(streams[0]!);
     expect(more).toEqual([]);
@@ -105,7 +106,7 @@ describe("syslog", () => {
   it("announces what is not ASCII as UTF-8, and counts bytes", async () => {
     const { config, streams } = await startCollector();
     await send(syslogChannelType, config, { message: messageOf({ title: "Zoë 🚒", body: "" }) });
-    await vi.waitFor(() => expect(streams).toHaveLength(1));
+    await waitFor(() => expect(streams).toHaveLength(1));
     expect(parseSyslog(framesOf(streams[0]!)[0]!).text).toBe("\ufeffZoë 🚒");
   });
 
@@ -121,7 +122,7 @@ describe("syslog", () => {
       data: { text },
     });
     expect(await send(syslogChannelType, config, { message })).toMatchObject({ delivered: true });
-    await vi.waitFor(() => expect(streams).toHaveLength(1));
+    await waitFor(() => expect(streams).toHaveLength(1));
     expect(streams[0]!.length).toBeLessThan(8192);
     const { params, text: said } = parseSyslog(framesOf(streams[0]!)[0]!);
     expect(params).not.toHaveProperty("data");
@@ -135,7 +136,7 @@ describe("syslog", () => {
     const sending = send(syslogChannelType, { host: "127.0.0.1", port, tls: false }, { clock });
     let ended = false;
     void sending.then(() => (ended = true));
-    await vi.waitFor(async () => {
+    await waitFor(async () => {
       await clock.advance(100);
       expect(ended).toBe(true);
     });
