@@ -7,11 +7,11 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import type { MetricService } from "./metric-service.ts";
 import { readPlace, writePlace } from "./history-cursor.ts";
+import type { MetricService } from "./metric-service.ts";
 import { rangeOf, toPoints, unitOf } from "./points.ts";
-import { mostSeries } from "./sample-rules.ts";
 import { PrometheusText } from "./prometheus-text.ts";
+import { mostSeries } from "./sample-rules.ts";
 import {
   metricHistoryInput,
   metricPrometheusInput,

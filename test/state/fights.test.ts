@@ -1,8 +1,8 @@
 /** What a machine knows of two resources that undo each other's changes, and the orchestrator does not. */
 import { expect, test } from "vitest";
+import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
-import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const conf = "/etc/conf";

@@ -2,7 +2,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-
 import { systemCaller } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { eventOf } from "./fleet.ts";
