@@ -101,7 +101,8 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
   apply,
   capture(spec, host): Prior {
     const { name, provider } = spec;
-    const before = read(spec, host);
+    // The key, too, that is another's now: a later version may bring one of its own.
+    const before = readAll(spec, host);
     const ensure = before.source === null ? "absent" : "present";
     const paths = layoutOf(spec, host).paths(name);
     const kept = { key: captureKept(paths.key, host), source: captureKept(paths.source, host) };
@@ -111,7 +112,11 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
     };
   },
   describe: describeChange,
-  removing: { priorSchema: packageRepositoryPriorSchema },
+  removing: {
+    priorSchema: packageRepositoryPriorSchema,
+    asDeclared: (prior, { key_path }) =>
+      key_path === undefined ? prior : { ...prior, spec: { ...prior.spec, key_path } },
+  },
 });
 
 function check(spec: PackageRepositorySpec, host: Host): Change[] {
@@ -157,7 +162,8 @@ async function apply(
 function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Machine): void {
   const layout = layoutOf(spec, host);
   const { files } = host;
-  const order = texts.source === null ? (["source", "key"] as const) : (["key", "source"] as const);
+  const parts = texts.source === null ? (["source", "key"] as const) : (["key", "source"] as const);
+  const order = ownsKey(spec, host) ? parts : (["source"] as const);
   for (const part of order) {
     const path = layout.paths(spec.name)[part];
     const old = readText(path, host);
@@ -183,7 +189,17 @@ function makeFolder(path: string, machine: Machine): void {
   files.makeDirectory(folder, { mode: 0o755 });
 }
 
+/** A key at the path of our own that another resource is said to put there is that one's. */
+function ownsKey(spec: PackageRepositorySpec, host: Host): boolean {
+  return spec.key_path !== layoutOf(spec, host).paths(spec.name).key;
+}
+
 function read(spec: PackageRepositorySpec, host: Host): Texts {
+  const found = readAll(spec, host);
+  return ownsKey(spec, host) ? found : { ...found, key: null };
+}
+
+function readAll(spec: PackageRepositorySpec, host: Host): Texts {
   const layout = layoutOf(spec, host);
   const paths = layout.paths(spec.name);
   const source = layout.sourceIn(readText(paths.source, host), spec.name);
@@ -191,7 +207,7 @@ function read(spec: PackageRepositorySpec, host: Host): Texts {
 }
 
 function wanted(spec: PackageRepositorySpec, host: Host): Texts {
-  if (spec.before) return spec.before;
+  if (spec.before) return ownsKey(spec, host) ? spec.before : { ...spec.before, key: null };
   if (spec.ensure === "absent" || spec.uris === undefined) return { key: null, source: null };
   const key = spec.key === undefined ? null : `${spec.key.trim()}\n`;
   const layout = layoutOf(spec, host);

@@ -71,12 +71,12 @@ function guard({ item, resource: second, text }: Claim, owner: Claim): void {
   if (!item?.target || item.target.type.sharing) return;
   const { type, spec } = item.target;
   const refusal = refusalOf({ first: owner.resource, second, text, isWhole: true }, owner.item === null);
-  const apply: ResourceType["apply"] = async (...call) => {
-    const [, , host, signal] = call;
+  const apply = async (...making: Parameters<ResourceType["apply"]>): Promise<void> => {
+    const [, , host, signal] = making;
     const left = await owner.target.type.check(owner.target.spec, host, signal);
     const stands = !left.some(({ property }) => property === "content" || property === "ensure");
     if (stands) throw refusal;
-    await type.apply(...call);
+    await type.apply(...making);
   };
   item.target = { type: Object.create(type, { apply: { value: apply } }) as ResourceType, spec };
 }

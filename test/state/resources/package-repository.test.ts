@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws, text } from "../../support/laws.ts";
-import { declare, StateFixture } from "../../support/state-fixture.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 
 const pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEZ\n-----END PGP PUBLIC KEY BLOCK-----";
 const pem = "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----";
@@ -124,6 +124,19 @@ describe("what is written", () => {
     expect(ran).toEqual([
       "dnf -q -y --setopt=skip_if_unavailable=False --disablerepo=* --enablerepo=site makecache --refresh",
     ]);
+  });
+
+  test("leaves a key at its own path alone where another resource puts it there", async () => {
+    const path = "/etc/apt/keyrings/site.asc";
+    const state = new StateFixture(machineWith(apt));
+    state.host.files.makeDirectory("/etc/apt/keyrings", {});
+    const key = declare([{ id: "key", type: "file", path, content: `${pgp}\n` }]);
+    const desired = [...key, ...declared({ key_path: path })];
+    expect((await state.run("apply", desired)).status).toBe("succeeded");
+    expect(outcomes(await state.run("apply", desired))).toEqual(["key unchanged", "r unchanged"]);
+    await state.run("apply", key);
+    expect(state.read(path)).toBe(`${pgp}\n`);
+    expect(state.host.files.stat("/etc/apt/sources.list.d/site.sources")).toBeNull();
   });
 
   test("for apk are marked lines, and lines of others stay when they go", async () => {
