@@ -6,6 +6,7 @@
  * The cluster alone does not tell: a process that is cut off from the others goes on recording. So each has a lease of the storage for as long
  * as it holds terminals. A process looks when it starts, and every 20 s while others hold any.
  */
+import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { eachPage } from "../storage/each-document.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
@@ -17,12 +18,16 @@ import { countOutput } from "./transcript.ts";
 const lookMs = 20_000;
 /** How long a start waits for what was left: it is settled by then, unless recordings are very long. */
 const startMs = 5_000;
+/** After so long a terminal that this process is to hold is here, or whoever was about to open it here never asked. */
+const askedMs = 60_000;
 /** For how long a process has to itself what another left. */
 const settleMs = 60_000;
 
 interface Parts {
   /** How many terminals this process holds. */
   held: () => number;
+  /** Whether it holds this one. */
+  isHeld: (sessionId: string) => boolean;
   /** Finds which of some processes can't be asked. */
   gone: (holders: ReadonlySet<string>) => Promise<ReadonlySet<string>>;
 }
@@ -33,13 +38,17 @@ export class LeftTerminals {
   readonly #work: BackgroundWork;
   #duty: SoleDuty | null = null;
   #isArmed = false;
+  /** Terminals that this process is to hold, and may not have been asked to open yet. */
+  readonly #watched = new Map<string, Timer>();
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
     this.#parts = parts;
     this.#work = new BackgroundWork(context);
-    context.feed.follow<TerminalDocument>("terminals", ({ document }) => {
-      if (document?.value.status === "active" && document.value.holder !== context.cluster.name) this.#arm();
+    context.feed.follow<TerminalDocument>("terminals", ({ key, document }) => {
+      if (document?.value.status !== "active") this.#unwatch(key);
+      else if (document.value.holder !== context.cluster.name) this.#arm();
+      else this.#watch(key);
     });
   }
 
@@ -77,6 +86,20 @@ export class LeftTerminals {
     if (this.#isArmed) return;
     this.#isArmed = true;
     this.#work.after(lookMs, () => this.#look());
+  }
+
+  /** Sees to it that a terminal ends that was never opened here: who was about to ask for it was killed, or could neither ask nor write that. */
+  #watch(sessionId: string): void {
+    if (this.#watched.has(sessionId)) return;
+    const timer = this.#work.after(askedMs, async () => {
+      if (!this.#parts.isHeld(sessionId)) await this.#writeEnd(sessionId);
+    });
+    this.#watched.set(sessionId, timer);
+  }
+
+  #unwatch(sessionId: string): void {
+    this.#watched.get(sessionId)?.cancel();
+    this.#watched.delete(sessionId);
   }
 
   async #look(): Promise<void> {

@@ -8,7 +8,7 @@ import type { JsonObject } from "../json.ts";
 import { toJsonObject } from "../json.ts";
 import type { TerminalDocument } from "./documents.ts";
 import type { LiveTerminal } from "./live-terminal.ts";
-import { writeEnd } from "./terminal-ends.ts";
+import type { TerminalEnd } from "./terminal-viewer.ts";
 
 /** The holder waits 30 s for its agent. */
 const openMs = 40_000;
@@ -32,6 +32,8 @@ export interface TerminalFigures {
 export interface HeldTerminals {
   open(document: Readonly<TerminalDocument>): Promise<LiveTerminal>;
   find(sessionId: string): LiveTerminal | null;
+  /** Writes how a terminal ended, now or as soon as it can be; never rejects. */
+  writeEnd(document: Readonly<TerminalDocument>, end: TerminalEnd): Promise<void>;
   /** Takes a place for one that is about to be opened; the function returned gives it back. */
   reserve(): () => void;
 }
@@ -61,7 +63,7 @@ export class TerminalHolders {
     } catch (error) {
       // Nothing where the holder has written it.
       const end = { status: "interrupted", reason: "refused", bytes: 0, recording: "missing" } as const;
-      await writeEnd(this.#context, document, end);
+      await this.#held.writeEnd(document, end);
       throw error;
     }
   }

@@ -55,6 +55,7 @@ export class TerminalService {
     this.#answers = new OpeningAnswers(context.clock);
     this.#left = new LeftTerminals(context, {
       held: () => this.#live.size,
+      isHeld: (sessionId) => this.#live.has(sessionId),
       gone: (holders) => this.holders.gone(holders),
     });
     context.feed.follow<TerminalDocument>("terminals", ({ key, document }) => {
@@ -250,12 +251,18 @@ export class TerminalService {
   async #end(terminal: LiveTerminal, end: TerminalEnd): Promise<void> {
     const { session_id } = terminal.document;
     this.#remember(session_id);
-    const write = (): Promise<void> => writeEnd(this.#context, terminal.document, end);
+    await this.writeEnd(terminal.document, end);
+    this.#live.delete(session_id);
+  }
+
+  /** Writes how a terminal ended, now or as soon as it can be; never rejects. */
+  async writeEnd(document: Readonly<TerminalDocument>, end: TerminalEnd): Promise<void> {
+    const { session_id } = document;
+    const write = (): Promise<void> => writeEnd(this.#context, document, end);
     await write().catch((error: unknown) => {
       this.#context.logger.error("The end of a terminal was not written.", { error, session_id });
       if (isRetryable(error)) this.#work.do(write);
     });
-    this.#live.delete(session_id);
   }
 
   /** Another process took this one for gone, and wrote the end of a terminal: nothing of it is shown, or recorded, any more. */
