@@ -187,14 +187,14 @@ export interface RoutedVerbs {
      */
     changes: (rolloutId: string, input?: Input<"listGroupsInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutGroupPageSchema">>;
     /** Begin no further agent for now. What runs on a machine goes on there; no further agent is begun before it is resumed. */
-    pause: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    pause: (rolloutId: string, input?: Input<"changeRolloutInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
     /** Go on with a paused rollout. Goes on where it was paused. */
-    resume: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    resume: (rolloutId: string, input?: Input<"changeRolloutInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
     /**
-     * End a rollout; what runs on a machine ends there. No further agent is begun, and operations in progress end after their
-     * present change.
+     * End a rollout; what runs on a machine is finished there. No further agent is begun, and operations in progress go on to their
+     * end. `POST /state/runs/{rollout_id}/cancel` ends a command also where it runs.
      */
-    cancel: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    cancel: (rolloutId: string, input?: Input<"changeRolloutInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
   };
   runs: {
     /**

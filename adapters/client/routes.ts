@@ -77,9 +77,9 @@ export const routes: {
     get: { method: "GET", path: "/rollouts/{rollout_id}", input: "query" },
     agents: { method: "GET", path: "/rollouts/{rollout_id}/agents", input: "query" },
     changes: { method: "GET", path: "/rollouts/{rollout_id}/changes", input: "query" },
-    pause: { method: "POST", path: "/rollouts/{rollout_id}/pause" },
-    resume: { method: "POST", path: "/rollouts/{rollout_id}/resume" },
-    cancel: { method: "POST", path: "/rollouts/{rollout_id}/cancel" },
+    pause: { method: "POST", path: "/rollouts/{rollout_id}/pause", input: "body" },
+    resume: { method: "POST", path: "/rollouts/{rollout_id}/resume", input: "body" },
+    cancel: { method: "POST", path: "/rollouts/{rollout_id}/cancel", input: "body" },
   },
   runs: {
     start: { method: "POST", path: "/state/runs", input: "body" },

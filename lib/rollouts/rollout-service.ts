@@ -117,7 +117,7 @@ export class RolloutService {
   }
 
   /**
-   * Ends a rollout: what has not started is cancelled, what runs on a machine ends there.
+   * Ends a rollout: what has not started is cancelled, what runs on a machine is finished there.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
    */

@@ -14,12 +14,12 @@ import { RolloutMembers, type Listed } from "./rollout-members.ts";
 import type { RolloutRun } from "./rollout-run.ts";
 import type { RolloutService } from "./rollout-service.ts";
 import {
+  changeRolloutInput,
   getRolloutInput,
   listGroupsInput,
   listMembersInput,
   listRolloutsInput,
   rolloutApplyInput,
-  rolloutIdInput,
   rolloutPlanInput,
   type Rollout,
   type RolloutDetail,
@@ -156,7 +156,7 @@ export class Rollouts {
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not running.
    */
-  pause(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+  pause(caller: Caller, input: z.input<typeof changeRolloutInput>): Promise<RolloutDetail> {
     return this.#change(caller, input, pausing);
   }
 
@@ -165,16 +165,16 @@ export class Rollouts {
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not paused.
    */
-  resume(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+  resume(caller: Caller, input: z.input<typeof changeRolloutInput>): Promise<RolloutDetail> {
     return this.#change(caller, input, resuming);
   }
 
   /**
-   * Ends a rollout: what has not started is cancelled, what runs on a machine ends there.
+   * Ends a rollout: what has not started is cancelled, what runs on a machine is finished there.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
    */
-  cancel(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+  cancel(caller: Caller, input: z.input<typeof changeRolloutInput>): Promise<RolloutDetail> {
     return this.#change(caller, input, cancelling(toSubject(caller).name));
   }
 
@@ -195,13 +195,13 @@ export class Rollouts {
 
   async #change(
     caller: Caller,
-    input: z.input<typeof rolloutIdInput>,
+    input: z.input<typeof changeRolloutInput>,
     transition: Transition,
   ): Promise<RolloutDetail> {
     await this.#context.authorize(caller, transition.permission);
-    const { rollout_id } = parseInput(rolloutIdInput, input);
+    const { rollout_id, show_agents } = parseInput(changeRolloutInput, input);
     await this.#service.change(caller, rollout_id, transition);
-    return this.#detail(rollout_id);
+    return this.#detail(rollout_id, show_agents);
   }
 
   async #detail(rolloutId: string, showAgents?: number): Promise<RolloutDetail> {

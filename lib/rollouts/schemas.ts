@@ -204,7 +204,9 @@ export const listGroupsInput = z.strictObject({
 /** Output of `rollouts.list`. */
 export const rolloutPageSchema = pageOf(rolloutSchema);
 /** Names one rollout. */
-export const rolloutIdInput = z.strictObject({ rollout_id: idSchema });
+const rolloutIdInput = z.strictObject({ rollout_id: idSchema });
+/** Input of `rollouts.pause`, `rollouts.resume` and `rollouts.cancel`. */
+export const changeRolloutInput = rolloutIdInput.extend(showAgentsInput);
 /** Input of `rollouts.get`. */
 export const getRolloutInput = rolloutIdInput.extend({
   ...showAgentsInput,

@@ -1,8 +1,8 @@
 /** The documentation site, of one page and one name: what the pages of TypeDoc look like with our settings. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Application, TSConfigReader } from "typedoc";
 import { expect, it } from "vitest";
+import { Application, TSConfigReader, type TypeDocOptions } from "typedoc";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it(
@@ -26,8 +26,8 @@ it(
       readme: "none",
       disableSources: true,
       skipErrorChecking: true,
-      logLevel: "Error" as const,
-    };
+      logLevel: "Error",
+    } as const;
     // Those of this folder would be read otherwise.
     const app = await Application.bootstrapWithPlugins(options, [new TSConfigReader()]);
     await app.generateDocs((await app.convert())!, join(folder, "site"));

@@ -1,12 +1,13 @@
 import type { Command } from "commander";
 import type { Rollout, RolloutDetail, RolloutMember } from "fleetwright";
+import type { Client } from "../../client/client.ts";
 import type { Input } from "../../client/inputs.ts";
 import { collect } from "../call.ts";
-import type { Run } from "../call.ts";
+import type { CommandCall, Run } from "../call.ts";
 import type { TableView } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import { findRollout } from "../find-id.ts";
-import { limitOption } from "../options.ts";
+import { integer, limitOption } from "../options.ts";
 import { describeStrategy } from "../rollout-options.ts";
 import { describeGroups } from "../show-groups.ts";
 import { idColumn, timeColumn, toFacts, toLine, toLines, toTable } from "../text.ts";
@@ -33,11 +34,14 @@ export function addRolloutsCommands(program: Command, run: Run): void {
     );
   rollouts
     .command("show <rollout>")
-    .description("show how far a rollout is, and each of its agents")
+    .description("show how far a rollout is, and its agents; of many, the first that failed")
+    .option("--agents <number>", "show the first so many agents", integer(0, mostAgents))
     .action(
-      run(async (call, typed: string) => {
-        const rollout = await call.client.rollouts.get(await findRollout(call.client, typed));
-        call.show(rollout, (view) => describeRollout(rollout, view));
+      run(async (call, typed: string, { agents }: { agents?: number }) => {
+        const rolloutId = await findRollout(call.client, typed);
+        const rollout = await call.client.rollouts.get(rolloutId, { show_agents: agents ?? fewAgents });
+        const failed = rollout.truncated && agents === undefined ? await firstFailed(call, rollout) : null;
+        call.show(rollout, (view) => describeRollout(rollout, failed, view));
       }),
     );
   rollouts
@@ -61,11 +65,25 @@ export function addRolloutsCommands(program: Command, run: Run): void {
       .action(
         run(async (call, typed: string) => {
           const rolloutId = await findRollout(call.client, typed);
-          const rollout = await call.client.rollouts[verb](rolloutId);
+          const rollout = await change(call.client, verb, rolloutId);
           call.show(rollout, () => toLines([`${rolloutId} is ${rollout.status}.`]));
         }),
       );
   }
+}
+
+/** Without its agents: nobody asked for them. */
+async function change(
+  { rollouts, runs }: Client,
+  verb: (typeof verbs)[number][0],
+  rolloutId: string,
+): Promise<RolloutDetail> {
+  const how = { show_agents: 0 };
+  const isOfRun = verb === "cancel" && (await rollouts.get(rolloutId, how)).kind === "run";
+  if (!isOfRun) return rollouts[verb](rolloutId, how);
+  // Whoever cancels a command means what runs on the machines.
+  await runs.cancel(rolloutId);
+  return rollouts.get(rolloutId, how);
 }
 
 /** What a rollout comes to. */
@@ -95,10 +113,37 @@ function addProgressCommands(rollouts: Command, run: Run): void {
     .action(run(async (call, typed: string) => watchRollout(call, await findRollout(call.client, typed))));
 }
 
+/** Of so many agents each is shown. */
+const fewAgents = 20;
+/** As many as the server names at once. */
+const mostAgents = 1_000;
+/** Of more only so many that failed are. */
+const mostFailed = 10;
+
+const failures = ["failed", "partial", "timed_out", "interrupted", "unknown", "stale"] as const;
+
+/** The first agents on which it failed, in the order of {@link failures}. */
+async function firstFailed(
+  { client }: CommandCall,
+  { rollout_id, counts }: RolloutDetail,
+): Promise<RolloutMember[]> {
+  const found: RolloutMember[] = [];
+  const list = (query: object): ReturnType<Client["rollouts"]["agents"]> =>
+    client.rollouts.agents(rollout_id, query);
+  for (const status of failures) {
+    const limit = Math.min(mostFailed - found.length, counts[status] ?? 0);
+    if (limit > 0) found.push(...(await collect(list, { status, limit })).items);
+  }
+  return found;
+}
+
 const verbs = [
   ["pause", "begin no further agent; what was begun goes on"],
   ["resume", "go on with a paused rollout"],
-  ["cancel", "end a rollout; what runs on a machine ends there"],
+  [
+    "cancel",
+    "end a rollout; what runs on a machine is finished there, but for a command, which is ended there, too",
+  ],
 ] as const;
 
 const columns: readonly Column<Rollout>[] = [
@@ -111,7 +156,11 @@ const columns: readonly Column<Rollout>[] = [
   ["CREATED", ({ created_at }) => created_at, timeColumn],
 ];
 
-function describeRollout(rollout: RolloutDetail, view: TableView): string {
+function describeRollout(
+  rollout: RolloutDetail,
+  failed: readonly RolloutMember[] | null,
+  view: TableView,
+): string {
   const facts = toFacts([
     ["rollout", rollout.rollout_id],
     ["assignment", rollout.assignment],
@@ -123,8 +172,13 @@ function describeRollout(rollout: RolloutDetail, view: TableView): string {
     ["next batch", rollout.next_batch_at],
     ["agents", describeCounts(rollout)],
   ]);
-  const rest = rollout.truncated ? toLines(["These are the first; `rollouts agents` lists all."]) : "";
-  return facts + toTable(rollout.operations, memberColumns, view) + rest;
+  const { truncated, matched, operations, rollout_id } = rollout;
+  const shown = failed ?? operations;
+  const what = failed ? "These failed first" : "These are the first";
+  const of = shown.length > 0 ? `${what}; ` : "";
+  const all = `\`fleetwright rollouts agents ${rollout_id}\` lists all ${matched}.`;
+  const rest = truncated ? toLines([of + all]) : "";
+  return facts + (shown.length > 0 ? toTable(shown, memberColumns, view) : "") + rest;
 }
 
 const memberColumns: readonly Column<RolloutMember>[] = [

@@ -70,7 +70,7 @@ export const rolloutProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutIdInput)
+    .input(schemas.changeRolloutInput)
     .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.pause(await ctx.caller(), input)),
   resume: procedure
@@ -83,20 +83,21 @@ export const rolloutProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutIdInput)
+    .input(schemas.changeRolloutInput)
     .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.resume(await ctx.caller(), input)),
   cancel: procedure
     .meta(
       route("rollouts.cancel", "POST /rollouts/{rollout_id}/cancel", {
         tag,
-        summary: "End a rollout; what runs on a machine ends there",
-        description: "No further agent is begun, and operations in progress end after their present change.",
+        summary: "End a rollout; what runs on a machine is finished there",
+        description:
+          "No further agent is begun, and operations in progress go on to their end. `POST /state/runs/{rollout_id}/cancel` ends a command also where it runs.",
         problems: ["INVALID_TRANSITION"],
         rest: started,
       }),
     )
-    .input(schemas.rolloutIdInput)
+    .input(schemas.changeRolloutInput)
     .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.cancel(await ctx.caller(), input)),
 });

@@ -24,9 +24,9 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** Verbs that are called by a name in a variable, and what stands in the source. */
 const named: Readonly<Record<string, string>> = {
-  "rollouts.pause": "client.rollouts[verb]",
-  "rollouts.resume": "client.rollouts[verb]",
-  "rollouts.cancel": "client.rollouts[verb]",
+  "rollouts.pause": "rollouts[verb]",
+  "rollouts.resume": "rollouts[verb]",
+  "rollouts.cancel": "rollouts[verb]",
   "agents.refreshAttributes": "verbs.refreshAttributes",
   "audit.getRetention": "verbs.getRetention",
   "audit.setRetention": "verbs.setRetention",

@@ -1,0 +1,51 @@
+/** A rollout over more agents than anybody reads through. */
+import { expect, it } from "vitest";
+import type { RolloutDetail } from "fleetwright";
+import { startAskedFleet } from "../../support/asked-fleet.ts";
+
+it(
+  "of many agents it shows the counts, the first that failed, and how to see all",
+  { timeout: 60_000 },
+  async () => {
+    const line = await startAskedFleet(21);
+    await line.run("run", "--on", "*", "--yes", "--", "false");
+    const id = (await line.print("rollouts", "list", "-o", "name")).trim();
+
+    const shown = await line.print("rollouts", "show", id);
+    expect(shown).toMatch(/^agents +21 failed$/m);
+    expect(shown).toMatch(/^AGENT +BATCH +STATUS +RESULT +OPERATION$/m);
+    expect(shown.match(/ failed +/g)).toHaveLength(11);
+    expect(shown).toContain(`These failed first; \`fleetwright rollouts agents ${id}\` lists all 21.\n`);
+
+    const json = async (...args: string[]): Promise<RolloutDetail> =>
+      JSON.parse(await line.print("--json", "rollouts", "show", id, ...args)) as RolloutDetail;
+    expect(await json()).toMatchObject({ truncated: true, operations: { length: 20 } });
+    expect(await json("--agents", "1000")).toMatchObject({ truncated: false, operations: { length: 21 } });
+    const two = await line.print("rollouts", "show", id, "--agents", "2");
+    expect(two).toContain(`These are the first; \`fleetwright rollouts agents ${id}\` lists all 21.\n`);
+  },
+);
+
+it("a rollout that is paused, resumed or cancelled is told without its agents", async () => {
+  const line = await startAskedFleet(1);
+  await line.print("agents", "tag", "web-1", "--set", "role=web");
+  await line.upload("web", "/page");
+  await line.print("assignments", "create", "web", "--selector", "role=web", "--module", "web");
+  await line.leave();
+  await line.run("assignments", "apply", "web", "--queue-offline", "--no-wait");
+  const id = (await line.print("rollouts", "list", "-o", "name")).trim();
+  for (const verb of ["pause", "resume", "cancel"]) {
+    const told = JSON.parse(await line.print("--json", "rollouts", verb, id)) as RolloutDetail;
+    expect(told).toMatchObject({ rollout_id: id, matched: 1, operations: [], truncated: true });
+  }
+});
+
+it("cancelling a command ends it on the machines", async () => {
+  const line = await startAskedFleet(1);
+  await line.run("run", "--agent", "web-1", "--no-wait", "--", "sleep 600");
+  const id = (await line.print("rollouts", "list", "-o", "name")).trim();
+  expect(await line.print("rollouts", "cancel", id)).toBe(`${id} is stopping.\n`);
+  const { code, stdout } = await line.run("rollouts", "watch", id);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^web-1: cancelled/);
+});
