@@ -18,7 +18,7 @@ it(
       compilerOptions: { module: "nodenext", types: [], noLib: true },
       files: ["one.ts", "two.ts"],
     };
-    const options = {
+    const options: TypeDocOptions = {
       tsconfig: write("tsconfig.json", JSON.stringify(settings)),
       entryPoints: [write("one.ts", "export interface One {}"), write("two.ts", "export interface Two {}")],
       projectDocuments: [write("guide.md", "# How to begin\n\nAt the beginning.\n")],
@@ -27,7 +27,7 @@ it(
       disableSources: true,
       skipErrorChecking: true,
       logLevel: "Error",
-    } as const;
+    };
     // Those of this folder would be read otherwise.
     const app = await Application.bootstrapWithPlugins(options, [new TSConfigReader()]);
     await app.generateDocs((await app.convert())!, join(folder, "site"));
