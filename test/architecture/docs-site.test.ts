@@ -1,8 +1,8 @@
 /** The documentation site, of one page and one name: what the pages of TypeDoc look like with our settings. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
 import { Application, TSConfigReader, type TypeDocOptions } from "typedoc";
+import { expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it(
