@@ -30,13 +30,26 @@ export async function findRepeatable(
   const known = modulesOf(state.value);
   // After an apply that failed a module is between two states; which one is right, only people know.
   if (!modules.every((name) => isWhole(known.get(name)))) return null;
+  const baseline = await storage.get<OperationDocument>("operations", operationId);
   for (const kind of ["apply", "forget"]) {
-    for (const { key, value } of await newestOf(storage, nodeId, kind)) {
-      if (key <= operationId) break;
-      if (key !== by && (isOpen(value) || value.status === "unknown")) return null;
+    for (const each of await newestOf(storage, nodeId, kind)) {
+      const { key, value } = each;
+      if (key === by || key === operationId) continue;
+      // One begins after the other, so that what is open was asked for later.
+      if (isOpen(value)) return null;
+      if (value.status === "unknown" && isLater(each, baseline ?? { key: operationId })) return null;
     }
   }
   return state;
+}
+
+/** By the fleet time: after a clock that was ahead, ids sort below those of that time. Those without one go by their ids. */
+function isLater(
+  { key, value }: StoredDocument<OperationDocument>,
+  than: { key: string; value?: Readonly<OperationDocument> },
+): boolean {
+  const [begun, before] = [value.begun_at, than.value?.begun_at];
+  return begun === undefined || before === undefined ? key > than.key : begun > before;
 }
 
 /** The newest operations of an agent of one kind. */

@@ -4,6 +4,8 @@
  */
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import { toJsonObject } from "../../lib/json.ts";
+import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { createClockScene, year, type ClockScene } from "../support/clock-scene.ts";
 
@@ -33,3 +35,35 @@ it("what waits begins in the order in which it was asked for, also over restarts
   await scene.pass(10_000);
   expect(begun).toEqual(asked);
 });
+
+it.each([
+  ["that waits", "queued"],
+  ["whose end nobody knows", "unknown"],
+])(
+  "an apply %s, of after a clock that was a year ahead, is newer than the baseline of that year",
+  async (_what, status) => {
+    await using scene = await createClockScene();
+    await scene.stopServer();
+    scene.serverClock.wallOffsetMs += year;
+    await scene.startServer();
+    await scene.meet();
+    const { operation_id: operationId } = await scene.apply();
+    await scene.stopAgent();
+    await scene.stopServer();
+    scene.serverClock.wallOffsetMs -= year;
+    await scene.startServer();
+    const repeatable = () =>
+      servicesOf(scene.server.orchestrator).operations.repeatable(scene.nodeId, {
+        operationId,
+        modules: ["motd"],
+      });
+    expect(await repeatable()).not.toBeNull();
+    const later = await queue(scene);
+    expect(later < operationId).toBe(true);
+    const { storage } = scene.server;
+    const { value } = (await storage.get<OperationDocument>("operations", later))!;
+    const ended = { ...value, status, ...(status === "unknown" && { begun_at: value.queued_at }) };
+    await storage.commit([{ kind: "put", collection: "operations", key: later, value: toJsonObject(ended) }]);
+    expect(await repeatable()).toBeNull();
+  },
+);
