@@ -105,7 +105,7 @@ it("where what is removed could be written only after who was removed had come a
   const { storage } = test;
   const commit = storage.commit.bind(storage);
   storage.commit = (writes, options) =>
-    writes.some((each) => each.kind === "delete" && each.collection === "notification_readers")
+    writes.some((write) => write.kind === "delete" && write.collection === "notification_readers")
       ? Promise.reject(new OrchestratorError("STORAGE_FULL"))
       : commit(writes, options);
   await operators.remove(systemCaller, { operator_id: ann });
