@@ -8,6 +8,7 @@ import type { TerminalDocument } from "../../lib/terminals/documents.ts";
 import { settleAll } from "../support/deferred.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 /** A storage that takes no end of a terminal for a while. */
 class Busy extends MemoryStorage {
@@ -33,7 +34,7 @@ it("the end of a terminal is written as soon as it can be", async () => {
   expect(storage.refused).toBeGreaterThan(0);
   storage.isBusy = false;
   await scene.test.clock.advance(1_000);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({
       status: "closed",
       close_reason: "closed",
@@ -50,12 +51,12 @@ it("a server starts though it can't write the end of what an earlier one held, a
   const storage = new Busy({ clock, data });
   await using next = await createTestOrchestrator({ storage, clock });
   const { terminals } = next.orchestrator;
-  await vi.waitFor(() => expect(storage.refused).toBeGreaterThan(0));
+  await waitFor(() => expect(storage.refused).toBeGreaterThan(0));
   await settleAll();
   expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
   storage.isBusy = false;
   await clock.advance(20_000);
-  await vi.waitFor(async () =>
+  await waitFor(async () =>
     expect(await terminals.get(systemCaller, { session_id })).toMatchObject({
       status: "interrupted",
       close_reason: "server_lost",
@@ -74,7 +75,7 @@ it("the end of one that its holder could not be asked to open is written as soon
   expect(await list()).toMatchObject([{ status: "active" }]);
   storage.isBusy = false;
   await scene.test.clock.advance(1_000);
-  await vi.waitFor(async () => expect(await list()).toMatchObject([{ status: "interrupted" }]));
+  await waitFor(async () => expect(await list()).toMatchObject([{ status: "interrupted" }]));
 });
 
 it("one that its holder was never asked to open ends, where who was about to was killed", async () => {
@@ -90,7 +91,7 @@ it("one that its holder was never asked to open ends, where who was about to was
   const viewer = scene.attach(scene.opened.ticket);
   await viewer.next("opened");
   for (let second = 0; second < 60; second += 1) await clock.advance(1_000);
-  await vi.waitFor(async () => expect(await statusOf(unasked.session_id)).toBe("interrupted"));
+  await waitFor(async () => expect(await statusOf(unasked.session_id)).toBe("interrupted"));
   expect(await statusOf(session_id)).toBe("active");
 });
 
