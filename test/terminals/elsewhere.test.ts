@@ -7,7 +7,6 @@ import { textOf } from "../support/open-terminal.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { waitFor } from "../support/wait-for.ts";
 
 async function opened() {
   const scene = await terminalsElsewhere();

@@ -10,7 +10,6 @@ import { RacingStorage } from "../support/racing-storage.ts";
 import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { waitFor } from "../support/wait-for.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 

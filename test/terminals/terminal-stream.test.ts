@@ -7,7 +7,6 @@ import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { waitFor } from "../support/wait-for.ts";
 
 describe("a viewer", () => {
   it("that was cut off comes back and misses nothing", async () => {

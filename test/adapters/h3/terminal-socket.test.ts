@@ -4,7 +4,6 @@ import { attachTerminal, type TerminalMessage } from "../../../adapters/client/t
 import { deferred } from "../../support/deferred.ts";
 import { startViewerScene, type ViewerScene } from "../../support/viewer-scene.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { waitFor } from "../../support/wait-for.ts";
 
 async function attached(scene: ViewerScene, headers: Record<string, string> = {}) {
   const messages: TerminalMessage[] = [];

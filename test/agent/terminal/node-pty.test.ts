@@ -6,7 +6,6 @@ import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
 import { CgroupScopes } from "../../../lib/host/cgroup-scope.ts";
 import { waitFor } from "../../support/wait-for.ts";
-import { waitFor } from "../../support/wait-for.ts";
 
 const openPty = loadNodePty(null);
 const groups = CgroupScopes.open("terminals-of-a-test");
