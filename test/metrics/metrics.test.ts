@@ -135,11 +135,11 @@ test("with an agent its metrics go, and its key comes back with none", async () 
 });
 
 test.each([
-  ["20 hours", 20, 15_000, 481],
-  ["20 days", 480, 300_000, 289],
+  ["20 hours", 20, 15_000],
+  ["20 days", 480, 300_000],
 ])(
   "the newest sample of an agent that was away for %s is found without reading all that there is",
-  async (_, hours, intervalMs, most) => {
+  async (_, hours, intervalMs) => {
     await using test = await createTestOrchestrator();
     await using agent = await connectScriptedAgent(test);
     const { nodeId: node_id } = agent;
@@ -158,11 +158,8 @@ test.each([
       collected_at: new Date(end).toISOString(),
       values: { "load.1": 0 },
     });
-    const read = await Promise.all(
-      query.mock.results.map(({ value }) => value as ReturnType<typeof series.query>),
-    );
-    const points = read.reduce((sum, each) => sum + (each["load.1"]?.length ?? 0), 0);
-    expect(points).toBeLessThanOrEqual(most);
+    // The storage looks for it from its newest chunk on.
+    expect(query).not.toHaveBeenCalled();
   },
 );
 
