@@ -10,6 +10,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { isOrchestratorError } from "../errors.ts";
+import { toTargetText } from "../internal/link-target.ts";
 import { andThen, type MaybeWaiting } from "../internal/maybe-waiting.ts";
 import { dressThere } from "./dress-there.ts";
 import { guardFiles } from "./files-below.ts";
@@ -27,7 +28,6 @@ import type {
   HostFiles,
   WriteOptions,
 } from "./host.ts";
-import { toTargetText } from "./link-target.ts";
 import { attempt, orNull } from "./local-attempt.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";

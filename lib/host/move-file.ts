@@ -1,9 +1,9 @@
 /** Moving a file or link, also to another file system. */
 import { fstatSync, futimesSync, lstatSync, readlinkSync, renameSync, unlinkSync } from "node:fs";
+import { toTargetText } from "../internal/link-target.ts";
 import { andThen, type MaybeWaiting } from "../internal/maybe-waiting.ts";
 import { readExtras } from "./extra-attributes.ts";
 import { errnoOf, hostError } from "./host-error.ts";
-import { toTargetText } from "./link-target.ts";
 import { attempt } from "./local-attempt.ts";
 import type { PathUse } from "./local-paths.ts";
 import { copyFile, withFile } from "./open-file.ts";

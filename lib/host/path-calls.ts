@@ -11,9 +11,9 @@ import {
   symlinkSync,
   unlinkSync,
 } from "node:fs";
+import { toTargetBytes } from "../internal/link-target.ts";
 import { hostError } from "./host-error.ts";
 import type { FileOwner } from "./host.ts";
-import { toTargetBytes } from "./link-target.ts";
 import { orNull } from "./local-attempt.ts";
 import type { HeldPath, LocalPaths } from "./local-paths.ts";
 import { readFlags, refuseLinked, setSpecialAttributes, withFile } from "./open-file.ts";

@@ -6,12 +6,12 @@ import { readlinkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
-import { toTargetBytes, toTargetText } from "../../lib/host/link-target.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
+import { toTargetBytes, toTargetText } from "../../lib/internal/link-target.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
 import { runState } from "../../lib/state/run/engine.ts";
-import { declare } from "../support/state-fixture.ts";
+import { declare, StateFixture } from "../support/state-fixture.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const targets: [string, number[]][] = [
@@ -48,4 +48,20 @@ test.each<[string, (folder: string) => JsonObject]>([
   const applied = await run([{ id: "it", ...definition(folder) }], []);
   await run([], applied);
   expect(readlinkSync(join(folder, "link"), "buffer")).toEqual(bytes);
+});
+
+test("a time zone is set in place of such a link, which comes back", async () => {
+  const state = new StateFixture();
+  const { files } = state.host;
+  for (const folder of ["/etc", "/usr", "/usr/share", "/usr/share/zoneinfo"]) files.makeDirectory(folder, {});
+  state.write("/usr/share/zoneinfo/UTC", "");
+  const target = toTargetText(Buffer.from([...Buffer.from("/usr/share/zoneinfo/caf"), 0xe9]));
+  files.makeSymlink("/etc/localtime", target);
+  const set = await state.run("apply", declare([{ type: "timezone", name: "UTC" }]));
+  expect(set.status, JSON.stringify(set.results)).toBe("succeeded");
+  expect(JSON.stringify(set.results)).not.toContain("\\udc");
+  const removed = await state.run("apply", []);
+  expect(removed.status, JSON.stringify(removed.results)).toBe("succeeded");
+  expect(files.readLink("/etc/localtime")).toBe(target);
+  expect((await state.run("plan", [])).results).toEqual([]);
 });

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { toShownTarget } from "../../internal/link-target.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -93,11 +94,6 @@ function check(spec: SymlinkSpec, host: Host): Change[] {
   }
   if (before === spec.target) return compareAttributes(ownerOf(spec), stat, host);
   return [{ property: "target", before: before && toShownTarget(before), after: toShownTarget(spec.target) }];
-}
-
-/** A replacement character for each byte that is no text: the host has lone surrogates for them. */
-function toShownTarget(target: string): string {
-  return target.replace(/[\ud800-\udfff]/gu, "\ufffd");
 }
 
 function ownerOf({ owner, group, uid, gid }: SymlinkSpec): AttributeProperties {

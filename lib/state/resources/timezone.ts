@@ -11,6 +11,7 @@
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { canonicalJson } from "../../internal/canonical-json.ts";
+import { toShownTarget } from "../../internal/link-target.ts";
 import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -61,9 +62,6 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   namespace: "path",
   identity: () => linkPath,
   paths: () => [linkPath, namePath],
-  edits: ({ name }) => [
-    { of: namePath, edit: (text) => (text === null || nameIn(text) === name ? text : `${name}\n`) },
-  ],
   check(spec, host) {
     const before = currentZone(host);
     const changes: Change[] = [];
@@ -110,7 +108,7 @@ function currentZone({ files }: Host): string | null {
 }
 
 function zoneIn(target: string): string | null {
-  return /(?:^|\/)zoneinfo\/(.+)$/.exec(target)?.[1] ?? null;
+  return /(?:^|\/)zoneinfo\/(.+)$/.exec(toShownTarget(target))?.[1] ?? null;
 }
 
 /** The name in what the file says. */
@@ -126,7 +124,12 @@ function zoneOf({ link }: Before): string | null {
 }
 
 function isLinkAsBefore({ link }: Before, host: Host): boolean {
-  return canonicalJson(captureLink(host)) === canonicalJson(link && toJsonObject(link));
+  return textOf(captureLink(host)) === textOf(link && toJsonObject(link));
+}
+
+/** As JSON, since a target that is not UTF-8 has no canonical form. */
+function textOf(link: JsonObject | null): string {
+  return canonicalJson(link && "target" in link ? { ...link, target: JSON.stringify(link["target"]) } : link);
 }
 
 /** The link with whose it is, or the copy that stands in its place. */

@@ -1,6 +1,6 @@
 /** Where a link points is bytes to the kernel. As text, each that is no part of UTF-8 is a lone surrogate, so that it comes back as it was. */
-import { isUtf8 } from "node:buffer";
 
+const strictDecoder = new TextDecoder("utf-8", { fatal: true });
 const firstStandIn = 0xdc00;
 
 /** Lone surrogates alone: with `u` a pair is one character. */
@@ -35,9 +35,23 @@ export function toTargetBytes(text: string): Buffer {
   return Buffer.concat([...pieces, Buffer.from(text.slice(from))]);
 }
 
+/** As people are shown it: a replacement character for each byte that is no text. */
+export function toShownTarget(text: string): string {
+  return text.replace(loneSurrogates, "\ufffd");
+}
+
 /** How many bytes the character has that begins there; 0 = none does. */
 function characterLength(bytes: Buffer, at: number): number {
   for (let length = 1; length <= 4 && at + length <= bytes.length; length += 1)
     if (isUtf8(bytes.subarray(at, at + length))) return length;
   return 0;
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    strictDecoder.decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
 }
