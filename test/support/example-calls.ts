@@ -14,6 +14,7 @@ import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
 import { playNotifications, playThresholds, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import type { Moment } from "./interrupted-call.ts";
 import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
@@ -38,25 +39,32 @@ export type CallObserver = (
   audited: { event_type: string; request_id?: string }[],
 ) => void;
 
+/** Told of each call before it is made, with all that it will meet. */
+export type MomentObserver = (moment: Moment) => Promise<void>;
+
 /** Plays all calls against a server of their own. */
 export async function playExampleCalls(
   observe: CallObserver = () => {},
-  storage?: MemoryStorage,
+  storage: MemoryStorage = new MemoryStorage(),
+  before?: MomentObserver,
 ): Promise<RecordedCall[]> {
   const network = new MemoryNetwork();
   const datagrams = network.machine("192.0.2.1");
+  const secretsKey = new MemorySecretsKey();
   await using product = await createTestOrchestrator({
     datagrams,
-    secretsKey: new MemorySecretsKey(),
+    secretsKey,
     channelNetworks: ["127.0.0.1"],
-    ...(storage && { storage }),
+    storage,
   });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server, observe);
+  const folders = newFolders();
+  session.before = (call) => before?.({ ...call, storage, secretsKey, machine: folders });
   await playAccess(session);
   await playDiscovery(session, { product, network });
   await using agent = createAgent({
-    ...newFolders(),
+    ...folders,
     dial: () => Promise.resolve(product.transport.connect()),
     clock: product.clock,
     measured: new RecordedMachine(),
@@ -69,17 +77,19 @@ export async function playExampleCalls(
   await playOpenWork(session, silent.nodeId);
   await playEnd(session);
   if (product.loggedErrors.length > 0) throw new Error(JSON.stringify(product.loggedErrors));
-  return [...session.calls, ...(await playRestore(observe))];
+  return [...session.calls, ...(await playRestore(observe, before))];
 }
 
 /** Plays what is asked of a server that was restored. */
-async function playRestore(observe: CallObserver): Promise<RecordedCall[]> {
+async function playRestore(observe: CallObserver, toldBefore?: MomentObserver): Promise<RecordedCall[]> {
   await using before = await createTestOrchestrator();
   const data = (before.storage as MemoryStorage).restoredCopy();
   const storage = new MemoryStorage({ clock: before.clock, data });
-  await using product = await createTestOrchestrator({ storage });
+  const secretsKey = new MemorySecretsKey();
+  await using product = await createTestOrchestrator({ storage, secretsKey });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server, observe);
+  session.before = (call) => toldBefore?.({ ...call, storage, secretsKey, machine: null });
   await session.signIn();
   await session.call("restores.get");
   await session.call("restores.resume");
@@ -273,6 +283,8 @@ async function playEnd(session: ExampleSession): Promise<void> {
   await session.call("auth.signOut");
 }
 
+type CallToMake = Pick<Moment, "procedure" | "method" | "path" | "token" | "body" | "nowMs">;
+
 const routes = new Map(
   restProcedures(appRouter).map(([name, { _def }]) => [name, (_def.meta as ProcedureMeta).openapi!]),
 );
@@ -280,6 +292,8 @@ const routes = new Map(
 /** Makes calls as an Admin and writes them down. */
 class ExampleSession {
   readonly calls: RecordedCall[] = [];
+  /** Called before each call with all of the moment but what the session does not know. */
+  before: (call: CallToMake) => Promise<void> | undefined = () => undefined;
   readonly product: TestOrchestrator;
   readonly #server: TestServer;
   readonly #observe: CallObserver;
@@ -308,6 +322,8 @@ class ExampleSession {
   /** Makes a call that must succeed; returns what it answered. */
   async call(procedure: string, parameters: Json = {}, body?: Json): Promise<Json> {
     const { method, path } = this.#target(procedure, parameters);
+    const nowMs = this.product.clock.now();
+    await this.before({ procedure, method, path, token: this.#token, body, nowMs });
     const { storage } = this.product;
     const { head } = await storage.readLog("audit", { limit: 1 });
     const { status, json, text } = await this.#server.rest(method, path, { token: this.#token, body });

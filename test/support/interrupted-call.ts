@@ -1,0 +1,204 @@
+/** One call of the surface on an orchestrator of its own, whose storage fails in the middle of it, and what it leaves. */
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { createAgent, type AgentProgram } from "fleetwright/agent";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { createRestFetch } from "../../adapters/rest/fetch.ts";
+import { createRestHandler } from "../../adapters/rest/handler.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
+import { createContextFactory } from "../../adapters/trpc/context.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "./deferred.ts";
+import { CountedCalls, countingStorage } from "./failing-storage.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+import { MemorySecretsKey } from "./secrets-key.ts";
+
+/** A call that is about to be made, and what there is at that moment. */
+export interface Moment {
+  procedure: string;
+  method: string;
+  /** Below the base path. */
+  path: string;
+  token: string | undefined;
+  body: Record<string, unknown> | undefined;
+  storage: MemoryStorage;
+  nowMs: number;
+  secretsKey: MemorySecretsKey;
+  /** The folders of the machine that is there, where one is. */
+  machine: { root: string; stateDir: string } | null;
+}
+
+/** What a call was answered with. */
+export interface Answer {
+  status: number;
+  body: unknown;
+}
+
+/** All that is stored, without what no two runs have in common: by collection and log, each document as a line. */
+export type Stored = Record<string, string[]>;
+
+/** A copy of what there is at this moment, which was not restored from anywhere. */
+export function copyOf(storage: MemoryStorage): MemoryData {
+  const copy = storage.restoredCopy();
+  copy.restored = null;
+  return copy;
+}
+
+/** An orchestrator that goes on from a moment. */
+export class Life implements AsyncDisposable {
+  readonly calls: CountedCalls;
+  readonly #product: TestOrchestrator;
+  readonly #storage: MemoryStorage;
+  readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #agent: AgentProgram | null;
+
+  private constructor(parts: {
+    product: TestOrchestrator;
+    storage: MemoryStorage;
+    calls: CountedCalls;
+    agent: AgentProgram | null;
+  }) {
+    this.calls = parts.calls;
+    this.#product = parts.product;
+    this.#storage = parts.storage;
+    this.#agent = parts.agent;
+    const handler = createRestHandler({
+      router: appRouter,
+      createContext: createContextFactory(parts.product.orchestrator),
+      createRequestId: randomUUID,
+      logger: silent,
+    });
+    this.#fetch = createRestFetch(handler);
+  }
+
+  /** @param given.hasMachine - Whether the machine of the moment is connected. */
+  static async start(
+    moment: Moment,
+    { data, hasMachine, nowMs = moment.nowMs }: { data: MemoryData; hasMachine: boolean; nowMs?: number },
+  ): Promise<Life> {
+    const clock = new FakeClock(nowMs);
+    const storage = new MemoryStorage({ clock, data });
+    const calls = new CountedCalls();
+    const secretsKey = new MemorySecretsKey();
+    secretsKey.keys = [...moment.secretsKey.keys];
+    const product = await createTestOrchestrator({
+      clock,
+      storage: countingStorage(storage, calls),
+      secretsKey,
+      channelNetworks: ["127.0.0.1"],
+    });
+    const agent = hasMachine ? await startCopy(moment, product, clock) : null;
+    await settleAll();
+    return new Life({ product: { ...product, clock }, storage, calls, agent });
+  }
+
+  /** Sends the call of the moment, or another. */
+  async send(moment: Pick<Moment, "method" | "path" | "token" | "body">): Promise<Answer> {
+    const { method, path, token, body } = moment;
+    const headers = {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const url = `http://fleet.example/api/v1${path}`;
+    const answer = this.#fetch(
+      new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
+    );
+    let isThere = false;
+    void answer.finally(() => (isThere = true)).catch(() => {});
+    await settleAll();
+    // Some wait for others, with a limit.
+    for (let seconds = 0; !isThere && seconds < 120; seconds += 1) await this.#product.clock.advance(1_000);
+    const response = await answer;
+    const { status } = response;
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return { status, body: isJson ? (JSON.parse(text) as unknown) : text };
+  }
+
+  /** What was told since the start, in order, as the log of events should have it. */
+  get told(): string[] {
+    return this.#product.events.map((event) => repeatable(event));
+  }
+
+  get nowMs(): number {
+    return this.#product.clock.now();
+  }
+
+  /** Lets what goes on by itself be done, and be tried again. */
+  async pass(ms: number): Promise<void> {
+    const { clock } = this.#product;
+    const endMs = clock.now() + ms;
+    while (clock.now() < endMs) {
+      await clock.advance(Math.min(10_000, endMs - clock.now()));
+      await settleAll();
+    }
+  }
+
+  /** What is stored now. */
+  async stored(): Promise<Stored> {
+    const found: Stored = {};
+    for (const collection of Object.keys(storageSchema.collections)) {
+      const { items } = await this.#storage.list(collection, { limit: 1_000 });
+      found[collection] = items.map(({ value }) => repeatable(value)).toSorted();
+    }
+    for (const log of Object.keys(storageSchema.logs)) {
+      const { entries } = await this.#storage.readLog(log, { limit: 1_000 });
+      found[log] = entries.map(({ value }) => repeatable(value));
+    }
+    return found;
+  }
+
+  copy(): MemoryData {
+    return copyOf(this.#storage);
+  }
+
+  /** What every list answers that needs no more than a caller. */
+  async lists(token: string | undefined): Promise<Record<string, unknown>> {
+    const found: Record<string, unknown> = {};
+    for (const [name, path] of listPaths)
+      found[name] = (await this.send({ method: "GET", path, token, body: undefined })).body;
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#agent?.stop();
+    await this.#product[Symbol.asyncDispose]();
+  }
+}
+
+const listPaths: [name: string, path: string][] = restProcedures(appRouter).flatMap(([name, { _def }]) => {
+  const { method, path } = (_def.meta as ProcedureMeta).openapi!;
+  return _def.type === "query" && method === "GET" && !path.includes("{") ? [[name, path]] : [];
+});
+
+/** The machine's agent, over folders of its own. */
+async function startCopy(moment: Moment, product: TestOrchestrator, clock: FakeClock): Promise<AgentProgram> {
+  if (!moment.machine) throw new Error(`${moment.procedure} needs a machine, and there was none yet.`);
+  const folder = temporaryFolder();
+  const folders = { root: join(folder, "root"), stateDir: join(folder, "state") };
+  cpSync(moment.machine.root, folders.root, { recursive: true });
+  cpSync(moment.machine.stateDir, folders.stateDir, { recursive: true });
+  const agent = createAgent({
+    ...folders,
+    clock,
+    dial: () => Promise.resolve(product.transport.connect()),
+  });
+  await agent.start();
+  await settleAll();
+  return agent;
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** What no two runs have in common, by its form. */
+const chance =
+  /fwt?_[\w-]{43}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[\w./+=-]{100,}|\b[0-9a-f]{32,128}\b|"[\w+/-]{22,}={0,2}"/g;
+const time = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b1[89]\d{11}\b/g;
+
+function repeatable(value: unknown): string {
+  return JSON.stringify(value).replaceAll(chance, "<chance>").replaceAll(time, "<time>");
+}
