@@ -4,6 +4,7 @@ import { isOrchestratorError, OrchestratorError, type ErrorCode, type Issue } fr
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
+import type { AgentDocument } from "./documents.ts";
 import { mostAgentsAtOnce, type AgentOutcome, type AgentOutcomes } from "./many-schemas.ts";
 import type { AgentRegistry } from "./registry.ts";
 
@@ -73,8 +74,7 @@ export class ManyAgents {
         : [];
     }
     const items = nodeIds.flatMap((nodeId) => outcomes.get(nodeId) ?? []);
-    // As they are afterwards: one read for all of them.
-    const after = new Map((await this.#registry.findAll(nodeIds)).map(({ key, value }) => [key, value]));
+    const after = await this.#afterwards(nodeIds);
     return {
       items: items.map((item) => {
         const { name, status } = after.get(item.node_id) ?? {};
@@ -83,6 +83,16 @@ export class ManyAgents {
       ...countsOf(items),
       next_cursor: nextCursor,
     };
+  }
+
+  /** As they are now, with one read for all of them. Where that fails what was done is told all the same, without names. */
+  async #afterwards(nodeIds: readonly string[]): Promise<Map<string, Readonly<AgentDocument>>> {
+    try {
+      return new Map((await this.#registry.findAll(nodeIds)).map(({ key, value }) => [key, value]));
+    } catch (error) {
+      this.#context.logger.warn("Agents could not be read after they were changed.", { error });
+      return new Map();
+    }
   }
 
   async #round(nodeIds: readonly string[], how: EachChange): Promise<AgentOutcome[]> {

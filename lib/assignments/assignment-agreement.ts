@@ -21,7 +21,7 @@ import type { AgreementDocument, AssignmentDocument } from "./documents.ts";
 
 type Assignment = Readonly<AssignmentDocument>;
 /** Writes a change, with what must be written in the same step. */
-type Store = (also: readonly Write[]) => Promise<void>;
+type Store<Result> = (also: readonly Write[]) => Promise<Result>;
 
 interface Parts {
   agents: AgentService;
@@ -48,7 +48,10 @@ export class AssignmentAgreement {
    * Lets an assignment be stored where its modules agree with each other and with those of the others. One that asks for what
    * it asked for before is not looked at: it must be possible to change the rest of it.
    */
-  guard({ before, after }: { before: Assignment | null; after: Assignment }, store: Store): Promise<void> {
+  guard<Result>(
+    { before, after }: { before: Assignment | null; after: Assignment },
+    store: Store<Result>,
+  ): Promise<Result> {
     if (before && asksForTheSame(before, after)) return store([]);
     return this.#inTurn(async () => {
       const added = after.modules.filter((module) => !before?.modules.includes(module));
@@ -56,7 +59,7 @@ export class AssignmentAgreement {
       const writes = [await this.#mark(), ...(await this.#parts.modules.hold(added))];
       await this.#parts.modules.agreement.require(after);
       await this.#requireOthers(after);
-      await store(writes);
+      return store(writes);
     });
   }
 
@@ -64,7 +67,7 @@ export class AssignmentAgreement {
    * Lets a module be stored where each assignment that uses it still agrees with itself and with the others. Params that do not
    * fit it any more are told at the next apply.
    */
-  guardUpload(module: ParsedModule, store: Store): Promise<void> {
+  guardUpload<Result>(module: ParsedModule, store: Store<Result>): Promise<Result> {
     return this.#inTurn(async () => {
       const write = await this.#mark();
       const all: Assignment[] = [];
@@ -75,7 +78,7 @@ export class AssignmentAgreement {
       );
       for (const user of users) await this.#requireSelf(user, module);
       if (users.length > 0) await this.#requireAmong(users, all, module);
-      await store(users.length > 0 ? [write] : []);
+      return store(users.length > 0 ? [write] : []);
     });
   }
 
@@ -186,9 +189,12 @@ export class AssignmentAgreement {
     return { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
+    this.#turn = result.then(
+      () => {},
+      () => {},
+    );
     return result;
   }
 }

@@ -119,13 +119,12 @@ export class Assignments {
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
-    await retryOnConflict(() => this.#create(caller, document));
-    return this.#toAssignment({ value: document, revision: 1 });
+    return retryOnConflict(() => this.#create(caller, document));
   }
 
-  async #create(caller: Caller, document: AssignmentDocument): Promise<void> {
+  async #create(caller: Caller, document: AssignmentDocument): Promise<Assignment> {
     try {
-      await this.#write(caller, null, document);
+      return await this.#write(caller, null, document);
     } catch (error) {
       // Else it was a module that changed meanwhile.
       if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "assignments")
@@ -170,8 +169,7 @@ export class Assignments {
       }
       if (rollout === null) delete document.rollout;
       if (schedule === null) delete document.schedule;
-      await this.#write(caller, stored, document);
-      return this.#toAssignment({ value: document, revision: stored.revision + 1 });
+      return this.#write(caller, stored, document);
     });
   }
 
@@ -201,11 +199,12 @@ export class Assignments {
     });
   }
 
+  /** Resolves with the answer, for which nothing is read once it is written: who could not be answered would think that nothing was. */
   async #write(
     caller: Caller,
     before: StoredDocument<AssignmentDocument> | null,
     document: AssignmentDocument,
-  ): Promise<void> {
+  ): Promise<Assignment> {
     const put: Write = {
       kind: "put",
       collection: "assignments",
@@ -214,18 +213,18 @@ export class Assignments {
       expected: before?.revision ?? 0,
     };
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
-    await this.#service.agreement.guard({ before: before?.value ?? null, after: document }, async (also) => {
+    const states = { before: before?.value ?? null, after: document };
+    const answer = await this.#service.agreement.guard(states, async (also) => {
       const due = await this.#service.due.change(before?.value ?? null, document);
-      const answered = answering(
-        caller,
-        await this.#view(
-          { value: document, revision: (before?.revision ?? 0) + 1 },
-          await nextAfter(due, () => this.#service.due.nextOf(document.name)),
-        ),
+      const view = await this.#view(
+        { value: document, revision: (before?.revision ?? 0) + 1 },
+        await nextAfter(due, () => this.#service.due.nextOf(document.name)),
       );
-      await this.#context.commit(answered, [put, ...due, ...also], event);
+      await this.#context.commit(answering(caller, view), [put, ...due, ...also], event);
+      return view;
     });
     this.#service.due.changed();
+    return answer;
   }
 
   #event(

@@ -1,5 +1,6 @@
 /** What is desired of an agent beside what is asked for. */
 import { isOrchestratorError } from "../errors.ts";
+import { isLasting } from "../internal/is-lasting.ts";
 import type { ModuleReference } from "../module-format/module-reference.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { DesiredRequest } from "./desired-request.ts";
@@ -30,7 +31,7 @@ export function readable(
     try {
       return [await read(reference)];
     } catch (error) {
-      if (isOrchestratorError(error) && !error.code.startsWith("STORAGE_")) return [];
+      if (isLasting(error)) return [];
       throw error;
     }
   };

@@ -15,10 +15,10 @@ import { ModuleViews } from "./module-views.ts";
  * Stands between a module and its being taken in: refuses it by what it throws, or calls `store`, once, with what must be
  * written in the same step.
  */
-export type UploadGuard = (
+export type UploadGuard = <Result>(
   module: ParsedModule,
-  store: (also: readonly Write[]) => Promise<void>,
-) => Promise<void>;
+  store: (also: readonly Write[]) => Promise<Result>,
+) => Promise<Result>;
 
 /** Modules for other features: what they hold, whether they go together, and that none is removed while it is used. */
 export class ModuleService {
@@ -93,7 +93,7 @@ export class ModuleService {
   }
 
   /** Has `store` called with what must be written beside a module that may be taken in. */
-  guard(module: ParsedModule, store: Parameters<UploadGuard>[1]): Promise<void> {
+  guard<Result>(module: ParsedModule, store: (also: readonly Write[]) => Promise<Result>): Promise<Result> {
     return this.#guard(module, store);
   }
 }

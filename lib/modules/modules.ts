@@ -127,17 +127,19 @@ export class Modules {
     const document = managedAfter(made, managedBy);
     const requirements = await this.#service.requirements.taking(parsed);
     const secrets = await this.#service.secrets.taking(parsed);
-    await this.#service.guard(parsed, async (also) => {
+    // Nothing is read once it is written: who could not be answered would think that nothing was.
+    const answer = await this.#service.guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
       await this.#context.contents.save("module", shown);
-      const answer = { ...(await this.#toModule(document)), created: true };
+      const uploaded = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
       const { content_hash } = this.#service.views.contentOf(view.hidden) ?? document;
       const writes = [toModulePut(document, newest?.revision ?? 0), ...requirements, ...secrets, ...also];
-      await this.#store(answering(caller, answer), { document, content_hash }, writes);
+      await this.#store(answering(caller, uploaded), { document, content_hash }, writes);
+      return uploaded;
     });
     this.#service.revisions.remember(hash, parsed);
-    return { ...(await this.#toModule(document)), created: true };
+    return answer;
   }
 
   /**

@@ -1,7 +1,7 @@
 /** What is believed of one machine: what the newest apply about each module left, against what is desired now. */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
+import { isLasting } from "../internal/is-lasting.ts";
 import { resourceKey, type ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { readAgentState } from "./agent-states.ts";
@@ -63,12 +63,6 @@ async function whatIsDesired(
     await agents.registry.read(nodeId);
     return { error: { code: error.code, message: error.message } };
   }
-}
-
-/** Whether it stays so until somebody changes what is desired; faults of the storage and of the program are told as such. */
-function isLasting(error: unknown): error is OrchestratorError {
-  if (!isOrchestratorError(error) || error.retryable) return false;
-  return !error.code.startsWith("STORAGE_") && error.code !== "INTERNAL";
 }
 
 /** What the newest apply about each module left of it. */

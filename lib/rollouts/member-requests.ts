@@ -1,7 +1,8 @@
 /** What an agent of a rollout is asked to do: the modules of the assignment, or the command. */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { DesiredReader } from "../desired-state/desired-states.ts";
-import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
+import type { OrchestratorError } from "../errors.ts";
+import { isLasting } from "../internal/is-lasting.ts";
 import { planStale } from "../internal/plan-stale.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
@@ -58,7 +59,7 @@ export class MemberRequests {
   /** One that was removed or rejected since it was planned on is left out as any other on which the plan is not true any more. */
   async #requireApproved(nodeId: string, { plan }: Rollout): Promise<void> {
     await this.#parts.agents.requireApproved(nodeId).catch((error: unknown) => {
-      if (plan === undefined || !isOrchestratorError(error)) throw error;
+      if (plan === undefined || !isLasting(error)) throw error;
       throw planStale(plan, `the agent may not be given work (${error.message})`, error);
     });
   }

@@ -37,12 +37,12 @@ export class CountedCalls {
     return this.#within.run(true, act);
   }
 
-  /** @throws {OrchestratorError} `STORAGE_FAILED` where it is this call's turn. */
+  /** @throws {OrchestratorError} `UNAVAILABLE` where it is this call's turn: as a storage in another place that can't be reached for once. */
   count(name: string): void {
     if (this.#within.getStore() === undefined) return;
     const isIt = this.made.length === this.failing;
     this.made.push(name);
-    if (isIt) throw new OrchestratorError("STORAGE_FAILED", { message: "It fails once." });
+    if (isIt) throw new OrchestratorError("UNAVAILABLE", { message: "It fails once." });
   }
 }
 
