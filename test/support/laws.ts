@@ -1,16 +1,24 @@
 /** The laws that every type of resource keeps, on a machine in memory and on this one. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Host } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { lawFolder, type LawSubject, resourceLaws } from "../../lib/testing/resource-laws.ts";
+import { interruptResource } from "./interrupted-resources.ts";
 import { memoryShell } from "./memory-shell.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Makes machines for the laws, each with an empty {@link lawFolder}. */
 export type LawHosts = Readonly<Record<string, () => Host>>;
+
+/** Subjects of which something is left where a call is refused at the wrong moment, and what. */
+const leftBehind: Readonly<Record<string, string>> = {
+  "an archive from a server, in a folder with something in it": "a download that could not be taken away",
+  "a line alone": "a line in /etc/fstab that could not be looked at once it was written",
+  "a drop-in": "a unit that could not be looked at once it was written",
+};
 
 /** Runs the laws for each subject, by what it is, on each host, by where that is. Default: in memory and on this machine. */
 export function describeLaws(
@@ -21,6 +29,10 @@ export function describeLaws(
     for (const [what, subject] of Object.entries(subjects)) {
       describe(`${what}, ${where}`, () => {
         for (const { name, run } of resourceLaws(subject, create)) test(name, run);
+        if (where !== "in memory" || what in leftBehind) return;
+        test("whichever call fails once, nothing is half done, and the next apply and removal make it good", async () => {
+          expect(await interruptResource(subject, create)).toEqual([]);
+        });
       });
     }
   }

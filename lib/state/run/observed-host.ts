@@ -36,12 +36,12 @@ export class Traces {
 
   /**
    * Whether what the resource is about may be different now. Where it says its paths, what is beside them is not it, such as a draft that
-   * could not be taken away, or that the program took which was to judge it.
+   * could not be taken away, or that the program took which was to judge it; a folder above them, that was made on the way, is.
    */
   get any(): boolean {
     if (this.#programRan || this.#own.length === 0) return this.#programRan || this.#paths.size > 0;
     return [...this.#paths].some((path) =>
-      this.#own.some((own) => path === own || path.startsWith(own === "/" ? own : `${own}/`)),
+      this.#own.some((own) => path === own || isBelow(path, own) || isBelow(own, path)),
     );
   }
 
@@ -82,6 +82,10 @@ export class Traces {
       throw error;
     }
   }
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder === "/" ? folder : `${folder}/`);
 }
 
 /** The host for one try of an item. */
