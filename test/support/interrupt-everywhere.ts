@@ -1,8 +1,8 @@
 /** A call whose storage fails at its first, second, third ... call, each in a life of its own, held against what it must keep. */
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { isSoak } from "./soak.ts";
 import { type Answer, copyOf, Life, type Moment, type Stored } from "./interrupted-call.ts";
+import { isSoak } from "./soak.ts";
 
 /** What was not as promised. */
 export interface Finding {

@@ -1,7 +1,7 @@
 /** One call of the surface on an orchestrator of its own, whose storage fails in the middle of it, and what it leaves. */
+import { randomUUID } from "node:crypto";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { randomUUID } from "node:crypto";
 import { createAgent, type AgentProgram } from "fleetwright/agent";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { createRestFetch } from "../../adapters/rest/fetch.ts";
@@ -11,11 +11,11 @@ import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
-import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { type MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle, settleAll } from "./deferred.ts";
 import { CountedCalls, countingStorage } from "./failing-storage.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 import { MemorySecretsKey } from "./secrets-key.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A call that is about to be made, and what there is at that moment. */
 export interface Moment {

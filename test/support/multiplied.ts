@@ -1,7 +1,7 @@
 /** A storage with several of everything that there is: equal but for who they are, so that each lies at the bound of a page somewhere. */
-import { storageSchema } from "../../lib/storage-schema.ts";
-import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
+import type { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 
 /** Collections whose keys are names. */
