@@ -27,7 +27,9 @@ const alike: Readonly<Record<string, string>> = {
 };
 
 interface Page {
-  items: unknown[];
+  items?: unknown[];
+  /** The items of a course of metrics. */
+  series?: unknown[];
   next_cursor: string | null;
 }
 
@@ -40,10 +42,11 @@ async function pagesOf(life: Life, moment: Moment, limit: number): Promise<unkno
     if (cursor !== "") parameters.set("cursor", cursor);
     const { status, body } = await life.send({ ...moment, path: `${path}?${parameters}` });
     expect(status, JSON.stringify(body)).toBe(200);
-    const page = body as Page;
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    pages.push(page.items);
-    cursor = page.next_cursor;
+    const { items, series, next_cursor } = body as Page;
+    const page = items ?? series ?? [];
+    expect(page.length).toBeLessThanOrEqual(limit);
+    pages.push(page);
+    cursor = next_cursor;
     if (pages.length > 200) throw new Error(`The pages of ${path} do not end.`);
   }
   return pages;
