@@ -10,7 +10,7 @@ import { describeOperation } from "./show-results.ts";
 import { nameOf } from "./show-state.ts";
 import type { BelievedResource } from "./show-state.ts";
 import { alignRows, toLine } from "./text.ts";
-import { awaitOperation, exitCodeOf } from "./wait.ts";
+import { awaitOperation, exitCodeOf, longestWaitSeconds } from "./wait.ts";
 
 /** Options of `fleetwright state forget`. */
 export interface ForgetOptions {
@@ -38,7 +38,9 @@ export async function forget(
       otherwise: "Nothing was forgotten.",
     });
   }
-  const { operation_id } = await client.state.forget(node_id, { resources: names, wait_seconds: 0 });
+  // What the agent does not own is refused where the server waits for it.
+  const wait_seconds = options.wait ? longestWaitSeconds : 0;
+  const { operation_id } = await client.state.forget(node_id, { resources: names, wait_seconds });
   const operation = await whileGoingOn(call, { kind: "operation", id: operation_id }, () =>
     awaitOperation(client, operation_id, options.wait),
   );

@@ -8,7 +8,7 @@ import type { ExitCode } from "./context.ts";
 import { mayChange } from "./show-results.ts";
 
 /** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
-const longestWaitSeconds = 30;
+export const longestWaitSeconds = 30;
 
 /** Between two questions about something that takes longer. */
 const pollMs = 500;
