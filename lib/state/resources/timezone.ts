@@ -62,6 +62,9 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   namespace: "path",
   identity: () => linkPath,
   paths: () => [linkPath, namePath],
+  edits: ({ name }) => [
+    { of: namePath, edit: (text) => (text === null || nameIn(text) === name ? text : `${name}\n`) },
+  ],
   check(spec, host) {
     const before = currentZone(host);
     const changes: Change[] = [];
