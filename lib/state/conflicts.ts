@@ -18,7 +18,7 @@ export interface ResourceConflict {
 }
 
 /** What telling whether resources undo each other's changes may cost, in steps: what costs more is told by the machine. */
-const mostSteps = 10_000_000;
+const mostSteps = 5_000_000;
 
 /** A budget for {@link findConflicts}. */
 export function conflictBudget(): WorkBudget {

@@ -1,8 +1,10 @@
 /** Declarations of one text: those of which one undoes what the other does are refused, and those that get along are not. */
 import { expect, test } from "vitest";
+import { WorkBudget } from "../../lib/internal/work.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { findConflicts } from "../../lib/state/conflicts.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
+import { findFights, type TextClaim } from "../../lib/state/text-edits.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const file = (content: string, path = "/etc/conf"): JsonObject => ({ type: "file", path, content });
@@ -225,4 +227,59 @@ test.each(agreeing)("%s is taken", (_what, ...all) => {
   const resources = all.flatMap((each, at) => declare([each], `m${at}`));
   expect(findConflicts(resources, resourceTypes)).toEqual([]);
   expect(findConflicts(resources.toReversed(), resourceTypes)).toEqual([]);
+});
+
+/** Claims on one text, with how often they were asked what they make of it. */
+function counted(edits: readonly TextClaim<number>["edit"][]): {
+  claims: TextClaim<number>[];
+  asked: () => number;
+} {
+  let asked = 0;
+  const claims = edits.map((edit, resource) => ({
+    resource,
+    identity: String(resource),
+    text: edit.of,
+    edit: {
+      ...edit,
+      edit: (text: string | null) => {
+        asked += 1;
+        return edit.edit!(text);
+      },
+    },
+  }));
+  return { claims, asked: () => asked };
+}
+
+const parts = Array.from({ length: 300 }, (_, n) => ({
+  of: "/etc/conf",
+  edit: (text: string | null) => (text?.includes(`<${n}>`) ? text : `${text ?? ""}<${n}>`),
+}));
+const whole = { of: "/etc/conf", isWhole: true, edit: () => "<7>" };
+
+test.each([0, 150, 300])(
+  "many parts of a text are each held against who says all of it, where that one is number %d",
+  (at) => {
+    const { claims, asked } = counted(parts.toSpliced(at, 0, whole));
+    const fights = findFights(claims, new WorkBudget());
+    expect(fights).toHaveLength(299);
+    expect(fights.every(({ first, second }) => first < second && (first === at || second === at))).toBe(true);
+    expect(asked()).toBeLessThan(4 * claims.length);
+  },
+);
+
+test("among many parts of a text the one is told that is in the way, and not compared with each other one alone", () => {
+  const without = { of: "/etc/conf", edit: (text: string | null) => text && text.replace("<40>", "") };
+  for (const at of [0, 20, 200, 300]) {
+    const { claims, asked } = counted(parts.toSpliced(at, 0, without));
+    const other = at <= 40 ? 41 : 40;
+    expect(findFights(claims, new WorkBudget()).map(({ first, second }) => [first, second])).toEqual([
+      [Math.min(at, other), Math.max(at, other)],
+    ]);
+    expect(asked()).toBeLessThan(100 * claims.length);
+  }
+});
+
+test("what costs more than the budget is told by nobody", () => {
+  const { claims } = counted(parts.toSpliced(0, 0, whole));
+  expect(findFights(claims, new WorkBudget(1_000))).toEqual([]);
 });

@@ -125,7 +125,7 @@ export const blockResourceType = defineResourceType<BlockSpec>({
     {
       of: spec.path,
       edit: (text) => (text === null && spec.ensure === "absent" ? null : edit(spec, text, noDigests)),
-      cost: (text) => text.length + (spec.content ?? "").length + patternCost(patternsOf(spec), text),
+      cost: (text) => 4 * (text.length + (spec.content ?? "").length) + patternCost(patternsOf(spec), text),
     },
   ],
   check,
