@@ -4,7 +4,7 @@ import { WorkBudget } from "../../lib/internal/work.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { findConflicts } from "../../lib/state/conflicts.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
-import { findFights, type TextClaim } from "../../lib/state/text-edits.ts";
+import { findFights, type TextClaim, type TextEdit } from "../../lib/state/text-edits.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const file = (content: string, path = "/etc/conf"): JsonObject => ({ type: "file", path, content });
@@ -250,11 +250,11 @@ function counted(edits: readonly TextClaim<number>["edit"][]): {
   return { claims, asked: () => asked };
 }
 
-const parts = Array.from({ length: 300 }, (_, n) => ({
+const parts: TextEdit[] = Array.from({ length: 300 }, (_, n) => ({
   of: "/etc/conf",
   edit: (text: string | null) => (text?.includes(`<${n}>`) ? text : `${text ?? ""}<${n}>`),
 }));
-const whole = { of: "/etc/conf", isWhole: true, edit: () => "<7>" };
+const whole: TextEdit = { of: "/etc/conf", isWhole: true, edit: () => "<7>" };
 
 test.each([0, 150, 300])(
   "many parts of a text are each held against who says all of it, where that one is number %d",
@@ -268,7 +268,10 @@ test.each([0, 150, 300])(
 );
 
 test("among many parts of a text the one is told that is in the way, and not compared with each other one alone", () => {
-  const without = { of: "/etc/conf", edit: (text: string | null) => text && text.replace("<40>", "") };
+  const without: TextEdit = {
+    of: "/etc/conf",
+    edit: (text: string | null) => text && text.replace("<40>", ""),
+  };
   for (const at of [0, 20, 200, 300]) {
     const { claims, asked } = counted(parts.toSpliced(at, 0, without));
     const other = at <= 40 ? 41 : 40;
