@@ -42,7 +42,7 @@ export async function forget(
   const wait_seconds = options.wait ? longestWaitSeconds : 0;
   const { operation_id } = await client.state.forget(node_id, { resources: names, wait_seconds });
   const operation = await whileGoingOn(call, { kind: "operation", id: operation_id }, () =>
-    awaitOperation(client, operation_id, options.wait),
+    awaitOperation(call, operation_id, options.wait),
   );
   call.show(operation, () => describeOperation(operation));
   return exitCodeOf([operation]);

@@ -77,7 +77,7 @@ export function exitCodeOfRollout(rollout: RolloutDetail): ExitCode {
 
 async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
   const rollout = await whileGoingOn(call, { kind: "rollout", id: begun.rollout_id }, () =>
-    awaitRollout(call.client, begun, wait),
+    awaitRollout(call, begun, wait),
   );
   return showRollout(call, rollout);
 }
@@ -108,7 +108,7 @@ async function agree(
   const { client, context } = call;
   const bound = strategy?.max_removals ?? (await client.assignments.get(name)).rollout?.max_removals;
   const begun = await client.assignments.plan(name, { wait_seconds: 0, show_agents: 0 });
-  const preview = await awaitRollout(client, begun, true);
+  const preview = await awaitRollout(call, begun, true);
   const { told, removing } = await lookAt(client, preview);
   const most = removing.reduce((before, { counts }) => Math.max(before, counts.removed), 0);
   const dark = describeDark(preview.matched - told, most);

@@ -112,7 +112,8 @@ async function toWhat(
   return { command: more.length === 0 ? only : [...words] };
 }
 
-async function follow({ client, context }: CommandCall, begun: RunDetail): Promise<RunDetail> {
+async function follow(call: CommandCall, begun: RunDetail): Promise<RunDetail> {
+  const { client, context } = call;
   const { rollout_id } = begun;
   const done = new AbortController();
   const stopped = context.untilStopped(done.signal).then(async () => {
@@ -125,7 +126,7 @@ async function follow({ client, context }: CommandCall, begun: RunDetail): Promi
   try {
     if (!isUnfinished(begun)) return begun;
     // Without its agents: what every one of them said is asked for once.
-    await awaitEnd(client, rollout_id);
+    await awaitEnd(call, rollout_id);
     return await client.runs.get(rollout_id);
   } finally {
     done.abort();

@@ -78,7 +78,7 @@ async function foresee(
   const { when_offline: _, ...input } = toPlanInput(options);
   try {
     const { operation_id } = await client.state.plan(nodeId, { ...input, wait_seconds: 0 });
-    return await awaitOperation(client, operation_id, true);
+    return await awaitOperation(call, operation_id, true);
   } catch (error) {
     const isAway = error instanceof ApiError && error.code === "AGENT_OFFLINE";
     if (!isAway || options.queue !== true) throw error;
@@ -109,7 +109,7 @@ async function follow(
 }
 
 async function showEnd(call: CommandCall, operationId: string, waits: boolean): Promise<Operation> {
-  const operation = await awaitOperation(call.client, operationId, waits);
+  const operation = await awaitOperation(call, operationId, waits);
   call.show(operation, () => call.paint.results(describeOperation(operation)));
   return operation;
 }

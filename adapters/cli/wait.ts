@@ -1,11 +1,12 @@
 /** Waiting for what a machine does. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { DriftDetail, Operation, OperationDetail, Rollout, RolloutDetail } from "fleetwright";
-import type { Client } from "../client/client.ts";
 import { isPassing } from "../client/retry.ts";
+import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { mayChange } from "./show-results.ts";
+import { toLine, toLines } from "./text.ts";
 
 /** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
 export const longestWaitSeconds = 30;
@@ -13,16 +14,23 @@ export const longestWaitSeconds = 30;
 /** Between two questions about something that takes longer. */
 const pollMs = 500;
 
-/** Reads something again and again until it has ended. A server that is away is waited for: what it began goes on without it. */
+/** Who waits: what is used of a call. */
+type Waiter = Pick<CommandCall, "client"> & { context: Pick<CommandCall["context"], "stderr"> };
+
+/** Reads something again and again until it has ended. A server that is away is waited for, and told of once: what it began goes on without it. */
 async function awaitEndOf<Thing extends { status: string }>(
+  { context }: Waiter,
   read: () => Promise<Thing>,
   goesOn: (thing: Thing) => boolean,
 ): Promise<Thing> {
-  for (;;) {
+  for (let isAway = false; ;) {
     const thing = await read().catch((error: unknown) => {
-      if (isPassing(error)) return null;
-      throw error;
+      if (!isPassing(error)) throw error;
+      if (!isAway) context.stderr(toLines([toLine(`${error.message} Waiting for the server.`)]));
+      isAway = true;
+      return null;
     });
+    if (thing) isAway = false;
     if (thing && !goesOn(thing)) return thing;
     await pause(pollMs);
   }
@@ -30,32 +38,32 @@ async function awaitEndOf<Thing extends { status: string }>(
 
 /** Waits until an operation has ended; every operation ends. Reads it once where nobody waits. */
 export async function awaitOperation(
-  client: Client,
+  waiter: Waiter,
   operationId: string,
   waits: boolean,
 ): Promise<OperationDetail> {
-  const read = (): Promise<OperationDetail> => client.operations.get(operationId);
-  return waits ? awaitEndOf(read, isOpen) : read();
+  const read = (): Promise<OperationDetail> => waiter.client.operations.get(operationId);
+  return waits ? awaitEndOf(waiter, read, isOpen) : read();
 }
 
 /** The same for a rollout. It is without its agents then. */
 export async function awaitRollout(
-  client: Client,
+  waiter: Waiter,
   begun: RolloutDetail,
   waits: boolean,
 ): Promise<RolloutDetail> {
-  return waits && isUnfinished(begun) ? awaitEnd(client, begun.rollout_id) : begun;
+  return waits && isUnfinished(begun) ? awaitEnd(waiter, begun.rollout_id) : begun;
 }
 
 /** Waits until a rollout, or a run, has ended: the server says when. It is without its agents. */
-export async function awaitEnd(client: Client, rolloutId: string): Promise<RolloutDetail> {
+export async function awaitEnd(waiter: Waiter, rolloutId: string): Promise<RolloutDetail> {
   const how = { show_agents: 0, wait_seconds: longestWaitSeconds };
-  return awaitEndOf(() => client.rollouts.get(rolloutId, how), isUnfinished);
+  return awaitEndOf(waiter, () => waiter.client.rollouts.get(rolloutId, how), isUnfinished);
 }
 
 /** The same for a drift check. */
-export async function awaitDrift(client: Client, check: DriftDetail): Promise<DriftDetail> {
-  return isOpen(check) ? awaitEndOf(() => client.drift.get(check.drift_id), isOpen) : check;
+export async function awaitDrift(waiter: Waiter, check: DriftDetail): Promise<DriftDetail> {
+  return isOpen(check) ? awaitEndOf(waiter, () => waiter.client.drift.get(check.drift_id), isOpen) : check;
 }
 
 /** What the outcome of operations means for whoever called the command. */

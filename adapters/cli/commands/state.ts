@@ -62,7 +62,7 @@ export function addStateCommands(program: Command, run: Run): void {
           );
         const drift = last
           ? await verbs.latest(node_id)
-          : await awaitDrift(call.client, await verbs.check(node_id, { wait_seconds: 0 }));
+          : await awaitDrift(call, await verbs.check(node_id, { wait_seconds: 0 }));
         call.show(drift, () => describeDrift(name, drift));
         if (drift.status === "in_sync") return exitCode.ok;
         return drift.status === "drifted" ? exitCode.differs : exitCode.failure;

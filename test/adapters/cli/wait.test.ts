@@ -20,24 +20,32 @@ it("a server that is away for a while ends no waiting for an operation, a drift 
     return Promise.reject(new TypeError("lost"));
   };
   const client = clientOf(line, losing);
+  const told: string[] = [];
+  const waiter = { client, context: { stderr: (text: string) => void told.push(text) } };
   const [agent] = (await client.agents.list({ limit: 1 })).items;
   const content = "name: web\nresources:\n  - { type: file, path: /page, content: hello }\n";
   await client.modules.upload({ content });
   await client.assignments.create({ name: "web", selector: "*", modules: ["web"] });
 
   const { operation_id } = await client.state.apply(agent!.node_id, { wait_seconds: 0 });
-  expect((await awaitOperation(client, operation_id, true)).status).toBe("succeeded");
+  expect((await awaitOperation(waiter, operation_id, true)).status).toBe("succeeded");
 
   const check = await client.drift.check(agent!.node_id, { wait_seconds: 0 });
-  expect((await awaitDrift(client, { ...check, status: "running" })).status).toBe("in_sync");
+  expect((await awaitDrift(waiter, { ...check, status: "running" })).status).toBe("in_sync");
 
   const { rollout_id } = await client.assignments.apply("web", { wait_seconds: 0 });
-  expect((await awaitEnd(client, rollout_id)).status).toBe("succeeded");
+  expect((await awaitEnd(waiter, rollout_id)).status).toBe("succeeded");
   expect(lost).toBe(3);
+  // Once each time that it goes away.
+  expect(told).toEqual(
+    Array.from({ length: 3 }, () => expect.stringMatching(/can't be reached.* Waiting for the server\.\n$/)),
+  );
 });
 
 it("what a server refuses ends the waiting at once", async () => {
   const client = clientOf(await startSignedIn());
   const none = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
-  await expect(awaitOperation(client, none, true)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(awaitOperation({ client, context: { stderr: () => {} } }, none, true)).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
 });
