@@ -6,15 +6,13 @@ import { dayMs } from "../internal/durations.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { SampleRow } from "../storage/storage.ts";
 import { MetricIntake } from "./metric-intake.ts";
+import { defaultIntervalSeconds } from "./sample-rules.ts";
 
 /** How far back removals are made sure of at the start. */
 const removedMs = dayMs;
 
 /** How long what an agent is told of its interval counts. */
 const noticeMs = 300_000;
-
-/** What agents that are told nothing take for their interval. */
-const defaultIntervalSeconds = 15;
 
 /** What other features, and the surface, need of metrics. */
 export class MetricService {

@@ -1,8 +1,9 @@
 /**
  * What is taken of the samples of an agent. An approved agent is hostile input still: whatever it sends, what is kept of it is bounded.
  *
- *  - A sample counts where its time is newer than that of the one before, by at least half the interval that agents are told, not more
- *    than five minutes ahead of the orchestrator's time and not more than a day behind it. Others are left out.
+ *  - A sample counts where its time is newer than that of the one before, by at least half the interval that agents are told, or half of
+ *    15 s where that is less, not more than five minutes ahead of the orchestrator's time and not more than a day behind it. Others are
+ *    left out.
  *  - A value counts where its name has the form of one (see {@link namePattern}) and 200 characters at most. Others are left out. NaN and
  *    infinities, and longer names, break the protocol before they come here.
  *  - The first 200 values of a sample count.
@@ -18,6 +19,8 @@ export const mostSeries = 200;
 export const aheadMs = 300_000;
 /** How old a sample may be when it comes: as long as agents keep them. */
 export const ageMs = 24 * hourMs;
+/** What agents take for their interval as long as they are told nothing: after a start of their own, and while nobody can be reached. */
+export const defaultIntervalSeconds = 15;
 /** Names an hour that are new. */
 const newNames = 1_000;
 
@@ -65,6 +68,7 @@ export function takeSamples(
     state.missing.clear();
     state.sinceMs = at.monotonicMs;
   }
+  const leastMs = Math.min(at.intervalMs, defaultIntervalSeconds * 1_000) / 2;
   for (const sample of samples) {
     const time = Date.parse(sample.at);
     if (!(time <= at.nowMs + aheadMs)) {
@@ -74,7 +78,7 @@ export function takeSamples(
     taken.through = Math.max(taken.through ?? time, time);
     // One that was sent again is no fault: its acknowledgement was lost.
     if (time <= state.lastAt) continue;
-    if (time < at.nowMs - ageMs || time - state.lastAt < at.intervalMs / 2) {
+    if (time < at.nowMs - ageMs || time - state.lastAt < leastMs) {
       taken.leftOut.samples += 1;
       continue;
     }

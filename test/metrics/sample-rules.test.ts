@@ -62,6 +62,16 @@ test("a flood of samples is thinned to two an interval", () => {
   expect(leftOut.samples).toBe(986);
 });
 
+test("nothing is lost of an agent that was not told of a longer interval, and a flood is thinned then, too", () => {
+  const intervalMs = 60_000;
+  // As after a start of its own while nobody could be reached, and before the interval was raised.
+  const samples = Array.from({ length: 100 }, (_, n) => ({ at: iso((n - 99) * 15_000), values: good }));
+  const { rows, leftOut } = takeSamples(samples, noSamples(-Infinity, 0), { ...at, intervalMs });
+  expect([rows.length, leftOut.samples]).toEqual([100, 0]);
+  const flood = Array.from({ length: 1_000 }, (_, n) => ({ at: iso(n * 100 - 200_000), values: good }));
+  expect(takeSamples(flood, noSamples(-Infinity, 0), { ...at, intervalMs }).rows).toHaveLength(14);
+});
+
 test("a time is taken once, whatever comes with it, and what is sent again is no fault", () => {
   const state = noSamples(-Infinity, 0);
   const samples = [-45_000, -30_000, -15_000].map((offset) => ({ at: iso(offset), values: good }));
