@@ -354,6 +354,8 @@ describe("what nobody asked for and a full disk keeps out is told as a reset, wh
         expect.objectContaining({ event_type: type }),
       ]),
     );
+    // The reserve has room for that; what it kept out is told with it.
+    await waitFor(() => expect(test.events.at(-1)?.event_type).toBe("storage.full"));
     data.freeBytes = Infinity;
     await change(test, 1);
     const types = [(await stream.next()).value?.item.type, (await stream.next()).value?.item.type];
