@@ -2,8 +2,9 @@
  * Texts that several resources are about, such as a file and a line of it. Where one undoes what another makes, each apply would
  * change both again, for ever: they fight, and can't be on one machine.
  */
-import { isOrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { type WorkBudget, WorkExceeded } from "../internal/work.ts";
+import { decodeText } from "./text-diff.ts";
 
 /** What a resource makes of a text of the machine. */
 export interface TextEdit {
@@ -20,6 +21,23 @@ export interface TextEdit {
   readonly edit: ((text: string | null) => string | null) | null;
   /** What an edit of a text costs, in steps, of which one takes about 10 ns. Default: eight for each character, which is taken apart into fields. */
   cost?(text: string): number;
+}
+
+/** The edit of a resource by which a file holds this and nothing else; null = there is no file. */
+export function wholeText(path: string, content: string | Uint8Array | null): TextEdit {
+  let known: string | null = null;
+  return {
+    of: path,
+    isWhole: true,
+    edit() {
+      if (content === null) return null;
+      known ??= decodeText(typeof content === "string" ? Buffer.from(content) : content);
+      if (known !== null) return known;
+      // What is no text has no lines that others could own.
+      throw new OrchestratorError("HOST_ERROR", { message: `${path} is not UTF-8 text.`, details: { path } });
+    },
+    cost: () => content?.length ?? 0,
+  };
 }
 
 /** A resource with one of the texts that it is about. */

@@ -20,7 +20,7 @@ import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } fro
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import type { TextEdit } from "../text-edits.ts";
+import { type TextEdit, wholeText } from "../text-edits.ts";
 import { contentToCompare, describeContent, desiredContent, forgetDescription } from "./file/content.ts";
 import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { rewriteContent, writeContent } from "./file/write.ts";
@@ -36,7 +36,6 @@ import { describeChange } from "./shared/describe.ts";
 import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema, withLinks } from "./shared/extras.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
-import { wholeText } from "./shared/whole-text.ts";
 
 const properties = z.strictObject({
   path: pathSchema,

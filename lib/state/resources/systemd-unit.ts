@@ -22,13 +22,13 @@ import type { Host } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { wholeText } from "../text-edits.ts";
 import { describeContent } from "./file/content.ts";
 import { act, ask, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";
-import { wholeText } from "./shared/whole-text.ts";
 
 const folder = "/etc/systemd/system";
 
