@@ -16,7 +16,7 @@ import { isOrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { extractInto, hashSource, removeExtracted } from "./archive/extract.ts";
+import { downloadIn, extractInto, hashSource, removeExtracted } from "./archive/extract.ts";
 import { formatOf } from "./archive/program.ts";
 import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
@@ -123,7 +123,10 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
   }
   if (!stamp.complete)
     return [{ property: "entries", before: "not all extracted", after: "as in the archive" }];
-  return compareEntries(spec, stamp, { host, signal });
+  const differing = await compareEntries(spec, stamp, { host, signal });
+  if (differing.length > 0 || !host.files.stat(downloadIn(spec.path))) return differing;
+  // Whoever extracted it could not take that away, or was killed before.
+  return [{ property: "download", before: "left behind", after: null }];
 }
 
 /** The archive that is wanted. One that is not on the machine any more is the one that was extracted. */

@@ -38,6 +38,11 @@ export interface ArchiveProperties {
   keep_folder?: boolean | undefined;
 }
 
+/** Where the archive itself is in a folder while it is extracted. */
+export function downloadIn(folder: string): string {
+  return `${folder}/${stampName}.download`;
+}
+
 /** Brings a folder to what the archive holds. */
 export async function extractInto(spec: ArchiveProperties, machine: Machine): Promise<void> {
   const { host, signal } = machine;
@@ -50,7 +55,7 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
   const isLed = (place: string): boolean => place.startsWith("/") && host.files.ledBy(place) !== null;
   if (isLed(path) || isLed(source)) stage.open();
   const isFetched = !source.startsWith("/") || isLed(source);
-  const fetched = isFetched ? `${stage.folder ?? path}/${stampName}.download` : null;
+  const fetched = isFetched ? downloadIn(stage.folder ?? path) : null;
   try {
     const sha256 = await obtain(spec, fetched, machine);
     const format = spec.format ?? formatOf(source) ?? "tar";
@@ -207,7 +212,7 @@ export async function removeExtracted(spec: ArchiveProperties, machine: Machine)
   const { path } = spec;
   const { files } = machine.host;
   const stamp = readStamp(files, path);
-  const fetched = `${path}/${stampName}.download`;
+  const fetched = downloadIn(path);
   machine.signal.throwIfAborted();
   if (files.stat(fetched)?.kind === "file") files.removeFile(fetched);
   if (stamp) {
