@@ -108,8 +108,10 @@ function compareFile(spec: SystemdUnitSpec, machine: Machine): MaybeWaiting<Chan
   const { host } = machine;
   const path = pathOf(spec);
   const stands = readText(path, host);
-  if (spec.ensure === "absent" || spec.content === undefined)
-    return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
+  if (spec.ensure === "absent" || spec.content === undefined) {
+    const isThere = stands !== null || isFolderLeft(spec, host);
+    return isThere ? [{ property: "ensure", before: "present", after: "absent" }] : [];
+  }
   const kept = keptChanges(path, spec.kept, host);
   if (stands === spec.content) return kept;
   const describing = describeContent({ path, content: spec.content }, host.files.stat(path), machine);
@@ -148,8 +150,8 @@ function putFile(spec: SystemdUnitSpec, host: Host, signal: AbortSignal): void {
   const path = pathOf(spec);
   signal.throwIfAborted();
   if (spec.ensure === "absent" || spec.content === undefined) {
-    files.removeFile(path);
-    const isLast = spec.remove_empty === true && files.list(dropInFolder(spec)).length === 0;
+    if (files.stat(path)) files.removeFile(path);
+    const isLast = isFolderLeft(spec, host);
     signal.throwIfAborted();
     if (isLast) files.removeDirectory(dropInFolder(spec));
   } else {
@@ -158,6 +160,13 @@ function putFile(spec: SystemdUnitSpec, host: Host, signal: AbortSignal): void {
     signal.throwIfAborted();
     files.writeFile(path, Buffer.from(spec.content), keptAttributes(path, spec.kept, host));
   }
+}
+
+/** Whether the folder that was made for a drop-in is there with nothing in it. */
+function isFolderLeft(spec: SystemdUnitSpec, { files }: Host): boolean {
+  if (spec.remove_empty !== true) return false;
+  const place = dropInFolder(spec);
+  return files.stat(place)?.kind === "directory" && files.list(place).length === 0;
 }
 
 function pathOf(spec: SystemdUnitSpec): string {

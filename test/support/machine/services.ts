@@ -209,16 +209,20 @@ export class ServiceMachine {
         if (!this.services.has(name))
           return failed(1, `update-rc.d: error: unable to read /etc/init.d/${name}`);
         const [here, there] = verb === "disable" ? ["S", "K"] : ["K", "S"];
+        let isNew = false;
         for (const level of ["/etc/rc2.d", "/etc/rc3.d"]) {
           if (verb === "defaults") {
             const stands = files.list(level).some((link) => link.endsWith(name));
             if (!stands) files.makeSymlink(`${level}/S01${name}`, `../init.d/${name}`);
+            isNew ||= !stands;
           } else if (files.stat(`${level}/${here}01${name}`)) {
             files.removeFile(`${level}/${here}01${name}`);
             files.makeSymlink(`${level}/${there}01${name}`, `../init.d/${name}`);
           }
         }
-        return verb === "defaults" ? {} : this.#do(verb, name);
+        // New links of the defaults start it, as those that "enable" renames do.
+        if (verb === "defaults") return isNew ? this.#do("enable", name) : {};
+        return this.#do(verb, name);
       },
     };
     return { ...programs, "/bin/sh": this.#shell(programs["service"]!) };
