@@ -13,6 +13,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 /** Makes machines for the laws, each with an empty {@link lawFolder}. */
 export type LawHosts = Readonly<Record<string, () => Host>>;
 
+/** Machines that are one for all tests, where each trial would begin with what the one before left, and takes seconds. */
+const real = /^on (?:this machine$|a machine with )/;
+
 /** Runs the laws for each subject, by what it is, on each host, by where that is. Default: in memory and on this machine. */
 export function describeLaws(
   subjects: Readonly<Record<string, LawSubject>>,
@@ -22,7 +25,7 @@ export function describeLaws(
     for (const [what, subject] of Object.entries(subjects)) {
       describe(`${what}, ${where}`, () => {
         for (const { name, run } of resourceLaws(subject, create)) test(name, run);
-        if (where === "on this machine") return;
+        if (real.test(where)) return;
         test("whichever call fails once, nothing is half done, and the next apply and removal make it good", async () => {
           expect(await interruptResource(subject, create)).toEqual([]);
         });
