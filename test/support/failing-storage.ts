@@ -19,13 +19,15 @@ const counted: ReadonlySet<string> = new Set([
   "lease",
 ]);
 
+/** Whose calls are being counted: one for all, for each one of its own would make every promise of the process slower, for good. */
+const within = new AsyncLocalStorage<CountedCalls>();
+
 /** The calls that something makes, one of which may fail: before it has done anything, as the port promises. */
 export class CountedCalls {
   /** What was called, in order, with the collection, log or blob where it names one. */
   readonly made: string[] = [];
   /** Which call fails, from 0; null for none. */
   failing: number | null = null;
-  readonly #within = new AsyncLocalStorage<true>();
 
   /** Whether the call that was to fail has been made. */
   get hasFailed(): boolean {
@@ -34,12 +36,12 @@ export class CountedCalls {
 
   /** Counts what is called from here, and from what this starts. */
   during<T>(act: () => Promise<T>): Promise<T> {
-    return this.#within.run(true, act);
+    return within.run(this, act);
   }
 
   /** @throws {OrchestratorError} `UNAVAILABLE` where it is this call's turn: as a storage in another place that can't be reached for once. */
   count(name: string): void {
-    if (this.#within.getStore() === undefined) return;
+    if (within.getStore() !== this) return;
     const isIt = this.made.length === this.failing;
     this.made.push(name);
     if (isIt) throw new OrchestratorError("UNAVAILABLE", { message: "It fails once." });
