@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -14,7 +15,7 @@ const alone = [
   "test/support/machine/**/*.test.ts",
 ];
 
-// Files that start processes and servers of their own and wait for them: one at a time in each process, as many as there are processors.
+// Files that start processes and servers of their own, and wait for them longer than they reckon: twice as many at a time as there are processors.
 const processes = [
   "test/{e2e,faults,native,package}/**/*.test.ts",
   "test/adapters/{cli,client,h3}/**/*.test.ts",
@@ -69,7 +70,7 @@ export default defineConfig({
           name: "processes",
           include: processes,
           exclude: alone,
-          maxWorkers: "100%",
+          maxWorkers: 2 * availableParallelism(),
           sequence: { groupOrder: 2 },
         },
       },
