@@ -2,8 +2,7 @@
 import type { z } from "zod";
 import { parseReference } from "../module-format/module-reference.ts";
 import type { AgentNames } from "./agent-names.ts";
-import type { AppliedModules } from "./applied-modules.ts";
-import type { AppliedSecrets } from "./applied-secrets.ts";
+import type { AppliedModules, AppliedSecrets } from "./applied.ts";
 import type { Finding, Findings } from "./findings.ts";
 import type { DriftFilter, listAgentsInput } from "./schemas.ts";
 
