@@ -70,34 +70,33 @@ export class PlainText {
   }
 
   #text(char: string, code: number): string {
-    const wasReturn = this.#wasReturn;
-    this.#wasReturn = code === 0x0d;
     if (code === 0x0a) return this.#newline();
-    // The cursor goes back to the beginning of the line: what follows stands in its place there, and in a line of its own here.
-    const before = wasReturn && code !== 0x0d && this.#column > 0 && code >= 0x20 ? this.#newline() : "";
-    if (code === 0x1b) this.#state = "escape";
+    if (code === 0x0d) this.#wasReturn = true;
+    else if (code === 0x1b) this.#state = "escape";
     else if (code === 0x9b) this.#state = "control";
-    else if (
-      code === 0x90 ||
-      (code >= 0x98 && code <= 0x9f && code !== 0x99 && code !== 0x9a && code !== 0x9b && code !== 0x9c)
-    )
+    else if (code === 0x90 || code === 0x98 || code === 0x9d || code === 0x9e || code === 0x9f)
       this.#state = "string";
     else if (
       code === 0x09 ||
       (code >= 0x20 && code !== 0x7f && !(code >= 0x80 && code <= 0x9f) && !isHidden(code))
     )
-      return before + this.#shown(char);
-    return before;
+      return this.#shown(char);
+    return "";
   }
 
   #shown(char: string): string {
+    // The cursor went back to the beginning of the line, whatever it was told since: this stands in place of what was there, and in a line
+    // of its own here.
+    const before = this.#wasReturn && this.#column > 0 ? this.#newline() : "";
+    this.#wasReturn = false;
     this.#column += 1;
-    if (this.#column < longestLine) return char;
-    return char + this.#newline();
+    if (this.#column < longestLine) return before + char;
+    return before + char + this.#newline();
   }
 
   #newline(): string {
     this.#column = 0;
+    this.#wasReturn = false;
     return "\n";
   }
 }
@@ -112,6 +111,7 @@ function afterEscape(code: number): "text" | "escape" | "intermediate" | "contro
 /** Marks that turn the direction of text round, and separators of lines: they would show another text than there is. */
 function isHidden(code: number): boolean {
   return (
+    code === 0x061c ||
     (code >= 0x200e && code <= 0x200f) ||
     (code >= 0x2028 && code <= 0x202e) ||
     (code >= 0x2066 && code <= 0x2069)
