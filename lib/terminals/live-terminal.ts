@@ -39,11 +39,13 @@ export interface LiveTerminalParts {
   ended: (terminal: LiveTerminal, end: TerminalEnd) => Promise<void>;
 }
 
-type Bare<Message> = Message extends { type: string } ? Omit<Message, "id" | "not_after"> : never;
+type Bare<M> = M extends { type: string } ? Omit<M, "id" | "not_after" | "session_id"> : never;
 
 /** A terminal that is open. */
 export class LiveTerminal {
   readonly document: Readonly<TerminalDocument>;
+  /** What was last recorded of its size. */
+  size: Readonly<{ cols: number; rows: number }>;
   /** Resolves when its end is written. */
   readonly done: Promise<void>;
   #isDone: () => void = () => {};
@@ -67,7 +69,7 @@ export class LiveTerminal {
   #isRecording = false;
 
   constructor(document: Readonly<TerminalDocument>, parts: LiveTerminalParts) {
-    this.document = document;
+    this.document = this.size = document;
     this.#parts = parts;
     this.#place = { session_id: document.session_id, node_id: document.node_id };
     this.done = new Promise((resolve) => (this.#isDone = resolve));
@@ -157,8 +159,9 @@ export class LiveTerminal {
   async resize(cols: number, rows: number): Promise<void> {
     if (this.#state !== "open") return;
     await this.#record(() => this.#recorder.resized(cols, rows));
+    this.size = { cols, rows };
     for (const viewer of this.#viewers) viewer.resized(cols, rows);
-    await this.#send({ type: "terminal.resize", session_id: this.document.session_id, cols, rows });
+    await this.#send({ type: "terminal.resize", cols, rows });
   }
 
   /**
@@ -189,10 +192,9 @@ export class LiveTerminal {
     this.#state = "closing";
     this.#reason = reason;
     this.#after("closing", closingMs, () => this.#end({ status: "interrupted", reason }));
-    const { session_id } = this.#place;
     this.#granted = this.#received + restBytes;
-    await this.#send({ type: "terminal.grant", session_id, through: this.#granted });
-    await this.#send({ type: "terminal.close", session_id });
+    await this.#send({ type: "terminal.grant", through: this.#granted });
+    await this.#send({ type: "terminal.close" });
   }
 
   /** The program ended, and all of its output came. */
@@ -244,15 +246,14 @@ export class LiveTerminal {
 
   /** What can't be recorded is not shown: the terminal ends. */
   #record(write: () => Promise<void>): Promise<void> {
-    const written = this.#recording.then(write);
-    this.#recording = written;
-    return written.catch((error: unknown) => this.#loseRecording(error));
+    this.#recording = this.#recording.then(write);
+    return this.#recording.catch((error: unknown) => this.#loseRecording(error));
   }
 
   #loseRecording(error: unknown): void {
     if (this.#state === "ended") return;
     this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place });
-    void this.#send({ type: "terminal.close", session_id: this.document.session_id });
+    void this.#send({ type: "terminal.close" });
     void this.#end({ status: "closed", reason: "recording_failed" });
   }
 
@@ -260,7 +261,7 @@ export class LiveTerminal {
     const through = this.#seen + windowBytes;
     if (this.#state !== "open" || through < this.#granted + grantStepBytes) return;
     this.#granted = through;
-    await this.#send({ type: "terminal.grant", session_id: this.document.session_id, through });
+    await this.#send({ type: "terminal.grant", through });
   }
 
   #watchIdleness(): void {
@@ -281,8 +282,9 @@ export class LiveTerminal {
 
   #send(message: Bare<Extract<OrchestratorMessage, { type: `terminal.${string}` }>>): Promise<void> {
     const { context } = this.#parts;
+    const { session_id } = this.#place;
     const not_after = toTimestamp(context.fleetTime.now() + 60_000);
-    const command = { ...message, id: context.ids.next(), not_after } as OrchestratorMessage;
+    const command = { ...message, session_id, id: context.ids.next(), not_after } as OrchestratorMessage;
     return this.#attempt(() => context.transport.send(this.document.node_id, command));
   }
 

@@ -157,7 +157,8 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     terminal.join(this);
     // Before anything may be typed: what others typed and nobody took leaves so much less room.
     if (types && terminal.untaken >= othersBytes) this.#tell({ type: "taken", offset: -terminal.untaken });
-    const { session_id, node_id, agent_name, cols, rows } = document;
+    const { session_id, node_id, agent_name } = document;
+    const { cols, rows } = terminal.size;
     this.#tell({ type: "opened", session_id, node_id, agent_name, offset: from, types, cols, rows });
     const refuse = (): void =>
       this.#fail(isStopping(signal) ? signal.reason : new OrchestratorError("UNAUTHENTICATED"));

@@ -15,7 +15,11 @@ const cases: [name: string, output: string, text: string][] = [
   ["a character set", `a${esc}(0b${esc})Bc`, "abc"],
   ["lines", "one\r\ntwo\r\n", "one\ntwo\n"],
   ["a line that is written over", "10%\r20%\r\n", "10%\n20%\n"],
-  ["a line that is erased and written anew", `10%\r${esc}[K20%\r${esc}[2K${esc}[32m30%${esc}[0m\r\n`, "10%\n20%\n30%\n"],
+  [
+    "a line that is erased and written anew",
+    `10%\r${esc}[K20%\r${esc}[2K${esc}[32m30%${esc}[0m\r\n`,
+    "10%\n20%\n30%\n",
+  ],
   ["a colour between the ends of a line", `one\r${esc}[0m\n${esc}[?2004l\rtwo\n`, "one\ntwo\n"],
   ["bells, backspaces and deletes", "a\u0007b\u0008c\u007f", "abc"],
   ["text turned round", "a\u202egnp.exe", "agnp.exe"],

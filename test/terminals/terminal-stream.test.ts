@@ -24,6 +24,19 @@ describe("a viewer", () => {
     expect(first.text + second.text).toMatch(/n1\r\nn2\r\nn3\r\nn4\r\nn5\r\nend\r\n/);
   });
 
+  it("that comes again, or comes to watch, is told the size that the terminal has now", async () => {
+    await using scene = await openTerminal();
+    const { session_id, ticket } = scene.opened;
+    const first = scene.attach(ticket);
+    await first.next("opened");
+    first.say({ type: "resize", cols: 111, rows: 33 });
+    await first.next("resized");
+    const watching = await scene.terminals.ticket(systemCaller, { session_id });
+    expect(await scene.attach(watching.ticket).next("opened")).toMatchObject({ cols: 111, rows: 33 });
+    const again = await scene.terminals.ticket(scene.operator.caller, { session_id });
+    expect(await scene.attach(again.ticket).next("opened")).toMatchObject({ cols: 111, rows: 33 });
+  });
+
   it("that is away for a minute finds the terminal closed", async () => {
     await using scene = await openTerminal();
     const { session_id, ticket } = scene.opened;
