@@ -6,7 +6,8 @@ import { labelText, maxNameLength } from "./series-name.ts";
  * A line: name, labels, value, and what may follow it, a time or an example, at which nobody looks. Spaces are matched by one part of it
  * alone: two that could share them would try every way to do so.
  */
-const linePattern = /^([A-Za-z_:][\w:]*)(?:\s*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+([^\s#{}]+)(?:\s.*)?$/;
+const linePattern =
+  /^([A-Za-z_:][\w:]*)(?:\s*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}\s*|\s+)([^\s#{}]+)(?:\s.*)?$/;
 const labelPattern = /\s*([A-Za-z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/gy;
 const numberPattern = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 

@@ -14,6 +14,7 @@ http_requests_total{code="400",method="post",} 3 # {trace_id="x"} 1
   job:queue_length   5e-1
 temperature_celsius{room="a \\"big\\" one, {really}",path="C:\\\\x"} -4.25
 with_space {a="b"} +7
+without_space{a="b"}8 1395066363000
 rpc_duration_seconds_sum 1.7560473e+07
 # EOF
 `;
@@ -24,6 +25,7 @@ rpc_duration_seconds_sum 1.7560473e+07
     "custom.job_queue_length": 0.5,
     'custom.temperature_celsius{path=C:\\x,room=a "big" one_ _really_}': -4.25,
     "custom.with_space{a=b}": 7,
+    "custom.without_space{a=b}": 8,
     "custom.rpc_duration_seconds_sum": 17_560_473,
   });
   expect(faults).toBe(0);
