@@ -25,7 +25,7 @@ export interface MetricsText {
 export interface OwnMetrics {
   /** Counts a request when it is answered. */
   count(request: IncomingMessage, response: ServerResponse): void;
-  /** The figures of now: OpenMetrics where `Accept` names it, else the text format of Prometheus. */
+  /** The figures of now: OpenMetrics where `Accept` names it and wants nothing rather, else the text format of Prometheus. */
   text(accept: string | undefined): Promise<MetricsText>;
   /** Counts nothing any more. */
   stop(): void;
@@ -58,8 +58,7 @@ export function createOwnMetrics(orchestrator: Orchestrator, routes: RouteNames)
       });
     },
     async text(accept) {
-      const isOpen = accept?.includes("application/openmetrics-text") === true;
-      const { registry, look } = isOpen ? open : plain;
+      const { registry, look } = prefersOpen(accept ?? "") ? open : plain;
       await look(loop);
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
@@ -68,6 +67,22 @@ export function createOwnMetrics(orchestrator: Orchestrator, routes: RouteNames)
       loop.disable();
     },
   };
+}
+
+function prefersOpen(accept: string): boolean {
+  const open = weightOf("application/openmetrics-text", accept);
+  return open > 0 && open >= weightOf("text/plain", accept);
+}
+
+/** How much a type is wanted, from 0 to 1. */
+function weightOf(wanted: string, accept: string): number {
+  const weights = accept
+    .toLowerCase()
+    .split(",")
+    .map((range) => range.split(";").map((part) => part.trim()))
+    .filter(([type]) => type === wanted)
+    .map((parts) => Number(parts.find((part) => part.startsWith("q="))?.slice(2) ?? 1));
+  return Math.max(0, ...weights.filter((weight) => weight <= 1));
 }
 
 function openRegistry(): Registry {

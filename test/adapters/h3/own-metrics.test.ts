@@ -108,6 +108,21 @@ test("OpenMetrics is for who accepts it, and the other form for who asks at the 
   expect(texts[1]).toContain("# TYPE fleetwright_server_requests_total counter\n");
 });
 
+test.each([
+  ["application/openmetrics-text", true],
+  ["Application/OpenMetrics-Text; version=1.0.0", true],
+  ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1", true],
+  ["application/openmetrics-text;q=0", false],
+  ["text/plain, application/openmetrics-text; q=0.1", false],
+  ["application/openmetrics-text-2", false],
+  ["text/plain", false],
+  ["*/*", false],
+])("who accepts %s gets what was wanted most", async (accept, isOpen) => {
+  const server = await start({ metricsToken: token });
+  const text = await read(`${server.url}/metrics`, { authorization: `Bearer ${token}`, accept });
+  expect(text.endsWith("# EOF\n")).toBe(isOpen);
+});
+
 test("strangers can't make up routes", () => {
   const names = createRouteNames(appRouter);
   const urls = Array.from({ length: 1_000 }, (_, n) => [
