@@ -19,6 +19,9 @@ export class LimitedDisk implements Disk {
   bytesWritten = 0;
   /** Bytes that were read of each file. */
   readonly bytesRead = new Map<string, number>();
+  /** Bytes that are being read, and the most that ever were. */
+  readingBytes = 0;
+  mostReadingBytes = 0;
   /** Files that were read from. */
   readonly filesRead = new Set<string>();
   /** Writes that wait for {@link hold} to be released. */
@@ -68,7 +71,10 @@ export class LimitedDisk implements Disk {
     return {
       read: async (position, length) => {
         this.filesRead.add(path);
+        this.readingBytes += length;
+        this.mostReadingBytes = Math.max(this.mostReadingBytes, this.readingBytes);
         const bytes = await file.read(position, length);
+        this.readingBytes -= length;
         this.bytesRead.set(path, (this.bytesRead.get(path) ?? 0) + bytes.length);
         return bytes;
       },

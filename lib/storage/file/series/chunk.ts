@@ -7,7 +7,7 @@
  */
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { readColumn, writeColumn } from "./column.ts";
-import type { SampleTable, SeriesColumns } from "./table.ts";
+import { wholeTable, type SampleTable, type SeriesColumns, type StreamedTable } from "./table.ts";
 
 /** Writes a table. */
 export function encodeChunk(table: SampleTable): Uint8Array {
@@ -28,20 +28,32 @@ export function encodeChunk(table: SampleTable): Uint8Array {
   return out.view();
 }
 
-/** Reads what {@link encodeChunk} wrote; with a choice of series, only these. */
-export function decodeChunk(bytes: Uint8Array, wanted?: { has(name: string): boolean }): SampleTable {
+/** Reads what {@link encodeChunk} wrote. */
+export function decodeChunk(bytes: Uint8Array): SampleTable {
+  return wholeTable(readChunk(bytes));
+}
+
+/**
+ * Reads what {@link encodeChunk} wrote, a series when it is its turn; with a choice, which may narrow meanwhile, only what is wanted then.
+ */
+export function readChunk(bytes: Uint8Array, wanted?: { has(name: string): boolean }): StreamedTable {
   const input = new ByteReader(bytes);
   const rows = input.unsigned();
-  const times = readColumn(input, rows);
+  return { times: readColumn(input, rows), series: readEach(input, rows, wanted) };
+}
+
+function* readEach(
+  input: ByteReader,
+  rows: number,
+  wanted?: { has(name: string): boolean },
+): Generator<SeriesColumns, void> {
   const fieldCount = input.unsigned();
-  const series: SeriesColumns[] = [];
   for (let left = input.unsigned(); left > 0; left--) {
     const name = input.text();
     const end = input.unsigned() + input.position;
-    if (wanted === undefined || wanted.has(name)) series.push(readSeries(input, name, { rows, fieldCount }));
+    if (wanted === undefined || wanted.has(name)) yield readSeries(input, name, { rows, fieldCount });
     input.position = end;
   }
-  return { times, series };
 }
 
 function readSeries(

@@ -7,10 +7,10 @@ import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
 import type { WantedSeries } from "../../wanted-series.ts";
 import type { Chunk, ChunkFiles } from "./chunk-files.ts";
-import { decodeChunk, encodeChunk } from "./chunk.ts";
+import { encodeChunk, readChunk } from "./chunk.ts";
 import { toCoarse } from "./coarse.ts";
 import type { OwnerSeries, Tier } from "./owner-series.ts";
-import { joinTables, rowsFrom, type SampleTable } from "./table.ts";
+import { joinTables, rowsFrom, wholeTable, type SampleTable, type StreamedTable } from "./table.ts";
 
 /** Chunks of ten minutes that make one of two hours. */
 const merged = 12;
@@ -58,15 +58,17 @@ export class Compaction {
     );
   }
 
-  /** Reads a chunk without the rows that were trimmed; null, and a line in the log, when it is damaged. */
+  /**
+   * Reads a chunk without the rows that were trimmed, a series when it is its turn; null, and a line in the log, when it is damaged.
+   */
   async read(
     owner: OwnerSeries,
     tier: Tier,
     { chunk, wanted }: { chunk: Chunk; wanted?: WantedSeries },
-  ): Promise<SampleTable | null> {
+  ): Promise<StreamedTable | null> {
     const hiddenBefore = owner.hiddenBefore(chunk);
     const body = await this.#options.files[tier].read(chunk);
-    if (body !== null) return rowsFrom(decodeChunk(body, wanted), hiddenBefore);
+    if (body !== null) return rowsFrom(readChunk(body, wanted), hiddenBefore);
     if (owner[tier].includes(chunk)) {
       const fields = { owner: owner.owner, file: chunk.file.path, offset: chunk.at };
       this.#options.logger.error("A damaged part of time series was left out.", fields);
@@ -80,7 +82,7 @@ export class Compaction {
     { from, to, chunks }: { from: Tier; to: Tier; chunks: readonly Chunk[] },
   ): Promise<void> {
     const read = await Promise.all(chunks.map((chunk) => this.read(owner, from, { chunk })));
-    const joined = joinTables(read.filter((table) => table !== null));
+    const joined = joinTables(read.filter((table) => table !== null).map(wholeTable));
     const table = to === "coarse" ? toCoarse(joined) : joined;
     const first = chunks[0] as Chunk;
     const last = chunks.at(-1) as Chunk;

@@ -25,12 +25,13 @@ import { heldChunks, tiers, type HeldChunk, type OwnerSeries, type Tier } from "
 import { PointCollector } from "./points.ts";
 import { readSeries, type SeriesContent } from "./series-folder.ts";
 import { SeriesWriter } from "./series-writer.ts";
-import { tableOf, type SampleTable } from "./table.ts";
+import { tableOf, wholeTable, type StreamedTable } from "./table.ts";
 
 const upkeepMs = 1_000;
 
-/** Chunks of an owner that are in memory at once while they are read. */
+/** Chunks of an owner that are in memory at once while they are read, and their bytes where it is more than one. */
 const readTogether = 8;
+const readTogetherBytes = 4 * 1_024 * 1_024;
 
 /** How long each tier fills one file. */
 const fileMs: Record<Tier, number> = { recent: hourMs / 2, raw: 2 * hourMs, coarse: 24 * hourMs };
@@ -207,22 +208,25 @@ export class FileSeries implements SeriesStorage {
       .sort((a, b) => b.chunk.to - a.chunk.to);
     let read = 0;
     for await (const table of this.#readChunks(owner, chunks, { together: 1 })) {
-      if (table !== null) found.add(table);
+      if (table !== null) found.add(wholeTable(table));
       if ((chunks[++read]?.chunk.to ?? -Infinity) < found.at) break;
     }
     return found.row;
   }
 
-  /** Reads chunks in their order, a few at a time: all that an owner may have are hundreds of megabytes. Null in the place of a damaged one. */
+  /**
+   * Reads chunks in their order, a few at a time: all that an owner may have are hundreds of megabytes, and as many times that when they are
+   * read. Null in the place of a damaged one.
+   */
   async *#readChunks(
     owner: OwnerSeries,
     held: readonly HeldChunk[],
     { wanted, together }: { wanted?: WantedSeries; together: number },
-  ): AsyncGenerator<SampleTable | null, void> {
+  ): AsyncGenerator<StreamedTable | null, void> {
     for (const { chunk } of held) chunk.file.readers++;
     try {
-      for (let from = 0; from < held.length; from += together) {
-        const some = held.slice(from, from + together);
+      for (let from = 0, some; from < held.length; from += some.length) {
+        some = firstOf(held.slice(from, from + together));
         yield* await Promise.all(
           some.map(({ tier, chunk }) =>
             this.#compaction.read(owner, tier, { chunk, ...(wanted && { wanted }) }),
@@ -259,4 +263,11 @@ export class FileSeries implements SeriesStorage {
     this.#work = result.catch(() => {});
     return result;
   }
+}
+
+/** As many of the first as may be in memory at once, one at least. */
+function firstOf(held: readonly HeldChunk[]): readonly HeldChunk[] {
+  let bytes = 0;
+  const end = held.findIndex(({ chunk }, index) => (bytes += chunk.length) > readTogetherBytes && index > 0);
+  return end === -1 ? held : held.slice(0, end);
 }

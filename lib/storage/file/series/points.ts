@@ -1,6 +1,6 @@
 import type { SamplePoint, SampleQuery } from "../../storage.ts";
 import { WantedSeries } from "../../wanted-series.ts";
-import type { SampleTable, SeriesColumns } from "./table.ts";
+import type { SeriesColumns, StreamedTable } from "./table.ts";
 
 /** Brings tables together as the points of a query; each point of a step stands at the start of its step from `from`. */
 export class PointCollector {
@@ -15,7 +15,7 @@ export class PointCollector {
   }
 
   /** Adds what is in the range of a table, in the order the samples came. */
-  add(table: SampleTable): void {
+  add(table: StreamedTable): void {
     const { wanted } = this;
     const places = this.#placesOf(table.times);
     for (const columns of table.series) {

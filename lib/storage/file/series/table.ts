@@ -15,6 +15,17 @@ export interface SeriesColumns {
   fields: Float64Array[];
 }
 
+/** A table of which a series is read when it is its turn: all of them at once may be many times what is stored. */
+export interface StreamedTable {
+  times: Float64Array;
+  series: Iterable<SeriesColumns>;
+}
+
+/** All of a table. */
+export function wholeTable({ times, series }: StreamedTable): SampleTable {
+  return { times, series: [...series] };
+}
+
 /** Rows as a table. */
 export function tableOf(rows: readonly SampleRow[]): SampleTable {
   const found = new Map<string, { values: Float64Array; present: Uint8Array; count: number }>();
@@ -73,12 +84,15 @@ function joinColumns(parts: readonly (Float64Array | undefined)[]): Float64Array
 }
 
 /** The rows from a time on; the table itself when that is all of them. */
-export function rowsFrom(table: SampleTable, from: number): SampleTable {
+export function rowsFrom(table: StreamedTable, from: number): StreamedTable {
   const { times } = table;
   if (times.every((at) => at >= from)) return table;
-  const kept = times.filter((at) => at >= from);
-  const series: SeriesColumns[] = [];
-  for (const { name, present, fields } of table.series) {
+  return { times: times.filter((at) => at >= from), series: seriesFrom(table, from) };
+}
+
+function* seriesFrom({ times, series }: StreamedTable, from: number): Generator<SeriesColumns, void> {
+  const rows = times.filter((at) => at >= from).length;
+  for (const { name, present, fields } of series) {
     const isKept: boolean[] = [];
     const stillPresent: number[] = [];
     times.forEach((at, row) => {
@@ -89,11 +103,6 @@ export function rowsFrom(table: SampleTable, from: number): SampleTable {
     const left = fields.map((field) => field.filter((_, index) => isKept[index]));
     const count = left[0]?.length ?? 0;
     if (count === 0) continue;
-    series.push({
-      name,
-      present: count === kept.length ? null : Uint8Array.from(stillPresent),
-      fields: left,
-    });
+    yield { name, present: count === rows ? null : Uint8Array.from(stillPresent), fields: left };
   }
-  return { times: kept, series };
 }

@@ -152,6 +152,25 @@ test("a limit counts series that have a sample in the range, over all tiers", as
   await series.close();
 });
 
+test("of an owner whose names never come again, a query reads a few megabytes at once", async () => {
+  const clock = new FakeClock();
+  const disk = new LimitedDisk();
+  const series = await openSeries({ folder: temporaryFolder(), disk, clock });
+  const namesOf = (turn: number) =>
+    Array.from({ length: 5_000 }, (_, n) => `n_${turn}_${n + 10_000}_${"x".repeat(580)}`);
+  for (let turn = 0; turn < 3; turn++) {
+    const values = Object.fromEntries(namesOf(turn).map((name) => [name, turn]));
+    await series.append("a", [{ at: turn * 1_000, values }]);
+    await pass(series, clock, 20 * minute);
+  }
+  disk.mostReadingBytes = 0;
+  const found = await series.query("a", { ...all, stepMs: 1_000, limit: 2 });
+  expect(Object.keys(found)).toEqual(namesOf(0).slice(0, 2));
+  expect(disk.mostReadingBytes).toBeGreaterThan(2_500_000);
+  expect(disk.mostReadingBytes).toBeLessThan(4_500_000);
+  await series.close();
+});
+
 test("points are let go at the end of their time, and their files removed", async () => {
   const clock = new FakeClock();
   const folder = temporaryFolder();
