@@ -51,12 +51,26 @@ export class CustomAttributes {
         if (text !== null) this.#folder.fault(entry.path, "It holds no object of JSON.");
         continue;
       }
-      this.#folder.used(entry.path);
-      flatten("custom", value, (key, each) => {
-        if (Object.keys(attributes).length < maxAttributes) attributes[key] = each;
-      });
+      this.#addTo(attributes, entry, value);
     }
     return attributes;
+  }
+
+  /** Adds what can be taken of one entry; one that is there already is never one too many. */
+  #addTo(attributes: Attributes, { path }: OwnersEntry, value: object): void {
+    let count = Object.keys(attributes).length;
+    let faults = 0;
+    for (const [key, each] of flatten("custom", value)) {
+      const isNew = !Object.hasOwn(attributes, key);
+      if (each === null || (isNew && count >= maxAttributes)) {
+        faults += 1;
+        continue;
+      }
+      if (isNew) count += 1;
+      attributes[key] = each;
+    }
+    if (faults > 0) this.#folder.fault(path, `${faults} of its values can't be taken.`);
+    else this.#folder.used(path);
   }
 
   /** Ends the programs that run. */
@@ -74,23 +88,19 @@ function parseObject(text: string): object | null {
   }
 }
 
-function flatten(
-  prefix: string,
-  value: object,
-  take: (key: string, value: string | number | boolean) => void,
-): void {
-  for (const [name, entry] of Object.entries(value)) {
+/** The values by their dotted names; null where one can't be taken. */
+function* flatten(prefix: string, value: object): Generator<[key: string, value: Attributes[string] | null]> {
+  for (const [name, entry] of Object.entries(value) as [string, unknown][]) {
     const key = `${prefix}.${name}`;
-    if (!keyPattern.test(key)) continue;
-    if (isObject(entry)) {
-      if (key.split(".").length <= maxDepth) flatten(key, entry, take);
-    } else if (typeof entry === "string") {
-      take(key, entry);
-    } else if (typeof entry === "boolean" || Number.isFinite(entry)) {
-      // A number too large for one is infinite, which no message can carry.
-      take(key, entry as number | boolean);
-    }
+    const isFit = keyPattern.test(key);
+    if (isObject(entry) && isFit && key.split(".").length <= maxDepth) yield* flatten(key, entry);
+    else yield [key, isFit && isScalar(entry) ? entry : null];
   }
+}
+
+/** A number too large for one is infinite, which no message can carry. */
+function isScalar(value: unknown): value is Attributes[string] {
+  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
 function isObject(value: unknown): value is object {

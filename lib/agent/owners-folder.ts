@@ -55,7 +55,8 @@ export class OwnersFolder {
     const names = namesIn(folder);
     this.#forgetGone(names ?? []);
     if (names === null || (names.length > 0 && !this.#isSafe(folder, "folder"))) return [];
-    this.used(folder);
+    if (names.length > mostEntries) this.fault(folder, `It has more than ${mostEntries} files.`);
+    else this.used(folder);
     const entries = names.sort().slice(0, mostEntries);
     return entries.flatMap((name) => {
       const path = join(folder, name);

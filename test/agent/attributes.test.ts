@@ -59,7 +59,7 @@ describe.runIf(process.platform === "linux")("collectAttributes", () => {
       {},
       {
         "10-rack.json": '{ "rack": "r1", "slot": 4, "nested": { "a": { "b": true } } }',
-        "20-over.json": '{ "rack": "r2", "list": [1], "none": null, "Bad key!": 1 }',
+        "20-over.json": '{ "rack": "r2" }',
         "notes.txt": "not read",
       },
     );
@@ -85,10 +85,31 @@ describe.runIf(process.platform === "linux")("collectAttributes", () => {
     expect(logger.of("warn")).toHaveLength(3);
   });
 
-  it("bounds how many the owner can add", () => {
+  it("leaves out values that it can't use, and says how many", () => {
+    const deep = '{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":1}}}}}}}}';
+    const text = `{ "rack": "r2", "list": [1], "none": null, "Bad key!": 1, "large": 1e999, "a": ${deep} }`;
+    const { attributes, logger } = collect({}, { "a.json": text });
+    expect(customOf(attributes)).toEqual({ "custom.rack": "r2" });
+    expect(logger.lines.map(({ fields }) => fields?.["reason"])).toEqual(["5 of its values can't be taken."]);
+  });
+
+  it("bounds how many the owner can add, says so, and lets a later file replace what is there", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
-    const { attributes } = collect({}, { "many.json": JSON.stringify(many) });
+    const { attributes, logger } = collect({}, { "a.json": JSON.stringify(many), "b.json": '{ "k0": "b" }' });
     expect(Object.keys(customOf(attributes))).toHaveLength(200);
+    expect(attributes["custom.k0"]).toBe("b");
+    expect(logger.lines.map(({ fields }) => fields?.["reason"])).toEqual([
+      "100 of its values can't be taken.",
+    ]);
+  });
+
+  it("reads the first 50 files, and says that there are more", () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 60 }, (_, at) => [`${at + 10}.json`, `{"k${at}":1}`]),
+    );
+    const { attributes, logger } = collect({}, files);
+    expect(Object.keys(customOf(attributes))).toHaveLength(50);
+    expect(logger.lines.map(({ fields }) => fields?.["reason"])).toEqual(["It has more than 50 files."]);
   });
 });
 
