@@ -1,6 +1,7 @@
 /**
  * When those come again who were turned away because too many handshakes went on: each is given a slot behind those that were given
- * before, as far apart as handshakes end. So they come as fast as they can be taken in, and not all at once.
+ * before, as far apart as handshakes end where all places are taken. So they come as fast as they can be taken in, and not all at once.
+ * Where fewer go on, each counts for its part of the places alone: most of the time of a handshake its agent's network is waited for.
  */
 import type { Clock } from "../clock.ts";
 import { longestRetryMs } from "../wire/close-reason.ts";
@@ -10,6 +11,8 @@ const mostEnds = 1_000;
 /** What is taken for measured at the start: a handshake a millisecond. */
 const startEnds = 100;
 const startBusyMs = 100;
+/** No handshake takes less, in the crypto alone, milliseconds. */
+const leastMs = 0.2;
 /** Sources in the book before those whose slots are past are taken out of it. */
 const sweepAbove = 1_000;
 
@@ -26,12 +29,14 @@ export interface TurnedAway {
 /** Gives out slots to those who are turned away. */
 export class ReturnSlots {
   readonly #clock: Clock;
-  /** How many slots one source may hold of those for everybody. */
+  /** How many handshakes of one source may go on, and so how many slots it may hold of those for everybody. */
   readonly #mostOfSource: number;
   #going = 0;
   #ends = startEnds;
-  /** Time in which at least one handshake went on: others say nothing about how fast they could be. */
+  /** Time in which handshakes went on, by the part of a source's places that they took: others say nothing about how fast they could be. */
   #busyMs = startBusyMs;
+  /** Of that, what one that went on all the time would have taken. */
+  #ofOneMs = 0;
   #countedAtMs = 0;
   /** The last slot that was given, of all and of each source, by the monotonic clock. */
   #lastMs = 0;
@@ -48,10 +53,18 @@ export class ReturnSlots {
     return this.#lastOf.size;
   }
 
-  /** A handshake began. */
-  began(): void {
+  /** A handshake began. @returns What {@link ReturnSlots.gaveUp} wants to know of it. */
+  began(): number {
     this.#count();
     this.#going += 1;
+    return this.#ofOneMs;
+  }
+
+  /** A handshake ended of which nothing was heard: what it took says how long somebody was silent, and nothing of how fast the others are. */
+  gaveUp(began: number): void {
+    this.#count();
+    this.#going -= 1;
+    this.#busyMs = Math.max(this.#ends * leastMs, this.#busyMs - (this.#ofOneMs - began));
   }
 
   /** A handshake ended, whichever way. */
@@ -86,7 +99,9 @@ export class ReturnSlots {
 
   #count(): void {
     const nowMs = this.#clock.monotonic();
-    if (this.#going > 0) this.#busyMs += nowMs - this.#countedAtMs;
+    const ofOneMs = (nowMs - this.#countedAtMs) / Math.max(this.#mostOfSource, this.#going);
+    this.#ofOneMs += ofOneMs;
+    this.#busyMs += this.#going * ofOneMs;
     this.#countedAtMs = nowMs;
   }
 

@@ -72,6 +72,8 @@ export class SocketTransport implements Transport {
   #drain: Spread | null = null;
   readonly #connections = new Set<AgentConnection>();
   readonly #handshakes: HandshakePlaces<AgentConnection>;
+  /** What {@link ReturnSlots.began} said of each of these. */
+  readonly #begun = new Map<AgentConnection, number>();
   /** The one connection of each agent that has proved its key, from then on. */
   readonly #agents = new Map<string, AgentConnection>();
   /** The agents that are connected and wait for approval. */
@@ -90,8 +92,9 @@ export class SocketTransport implements Transport {
   async start(context: TransportContext, handlers: TransportHandlers): Promise<void> {
     if (this.#host) throw new OrchestratorError("INTERNAL", { message: "The transport is started already." });
     const { sendLimitBytes, maxPendingAgents, agentTimePerSecondMs, agentTimeSavedMs } = this.#options;
+    const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
     const time = { perSecondMs: agentTimePerSecondMs, savedMs: agentTimeSavedMs };
-    this.#returnSlots = new ReturnSlots(context.clock, this.#options.maxHandshakesPerAddress);
+    this.#returnSlots = new ReturnSlots(context.clock, Math.min(maxHandshakes, maxHandshakesPerAddress));
     this.#host = {
       context,
       handlers,
@@ -155,7 +158,7 @@ export class SocketTransport implements Transport {
     const connection = new AgentConnection(socket, this.#host);
     this.#connections.add(connection);
     this.#handshakes.take(connection, remoteAddress, this.#host.context.clock.monotonic());
-    this.#returnSlots?.began();
+    this.#begun.set(connection, this.#returnSlots?.began() ?? 0);
   }
 
   /** Whether there is room for a handshake from an address: where all places are taken, another one may have to give way. */
@@ -176,7 +179,11 @@ export class SocketTransport implements Transport {
   }
 
   #endHandshake(connection: AgentConnection): void {
-    if (this.#handshakes.free(connection)) this.#returnSlots?.ended();
+    if (!this.#handshakes.free(connection)) return;
+    const begun = this.#begun.get(connection) ?? 0;
+    this.#begun.delete(connection);
+    if (connection.nodeId === null) this.#returnSlots?.gaveUp(begun);
+    else this.#returnSlots?.ended();
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {

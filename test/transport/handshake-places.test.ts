@@ -7,6 +7,7 @@ import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { HandshakePlaces } from "../../lib/transport/handshake-places.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { SocketTransport, type SocketTransportOptions } from "../../lib/transport/socket-transport.ts";
+import { retryMsOf } from "../../lib/wire/close-reason.ts";
 import { settle } from "../support/deferred.ts";
 
 const stalledMs = 3_000;
@@ -108,4 +109,37 @@ test("places are counted up and down by address, and leave nothing behind", () =
   expect([places.free(one), places.free(three)]).toEqual([true, true]);
   expect([places.size, places.countOf("192.0.2.1"), places.holders()]).toEqual([0, 0, []]);
   expect(places.giveWay("192.0.2.1", 10_000)).toBeNull();
+});
+
+/** How long those of a fleet are told to wait that dials at one moment and finds no place, the longest of them. */
+function longestWaitOf(fleet: readonly TestAgent[]): number {
+  const told = fleet.flatMap(({ heard }) => heard.of("closed")).map(({ reason }) => retryMsOf(reason) ?? 0);
+  expect(told).toHaveLength(fleet.length - 64);
+  return Math.max(...told);
+}
+
+test("strangers who stalled in their handshakes for hours have no fleet wait any longer", async () => {
+  const { transport, clock, dial, dialTimes } = await scene({ handshakeTimeoutMs: 10_000 });
+  for (let count = 0; count < 360; count += 1) {
+    dial("203.0.113.7");
+    await clock.advance(10_000);
+  }
+  const fleet = dialTimes(1_000, "10.1.0.1");
+  await settle();
+  expect(longestWaitOf(fleet)).toBeLessThan(2_000);
+  await transport.stop();
+});
+
+test("a fleet that is far away comes back as fast as there are places, however slow each of it is alone", async () => {
+  const { transport, clock, dial, dialTimes } = await scene({});
+  for (let count = 0; count < 300; count += 1) {
+    const agent = dial("10.1.0.1");
+    await clock.advance(600);
+    await agent.join();
+  }
+  const fleet = dialTimes(1_000, "10.1.0.1");
+  await settle();
+  // 64 at a time, of which each takes 0.6 s.
+  expect(longestWaitOf(fleet)).toBeLessThan(12_000);
+  await transport.stop();
 });
