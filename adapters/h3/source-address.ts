@@ -1,5 +1,6 @@
 /** Finds the address that a request really came from when proxies stand in between. */
 import { BlockList, isIP } from "node:net";
+import { sourceOfAddress } from "fleetwright/ports";
 
 /** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header. */
 export type SourceAddress = (remoteAddress: string | null, forwardedFor: string | undefined) => string | null;
@@ -67,7 +68,12 @@ function withoutPort(hop: string): string {
   return v4 ?? v6 ?? hop;
 }
 
-/** A dual-stack socket shows IPv4 peers as `::ffff:192.0.2.1`; they are written as what they are. */
+/**
+ * A dual-stack socket shows IPv4 peers as `::ffff:192.0.2.1`, and the binary header of the PROXY protocol as `::ffff:c000:201`; they are
+ * written as what they are.
+ */
 function plainAddress(address: string | null): string | null {
-  return address?.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+  if (address?.includes(":") !== true) return address;
+  const source = sourceOfAddress(address);
+  return isIP(source) === 4 ? source : address;
 }
