@@ -168,15 +168,19 @@ class Attempt {
    * call itself has told.
    */
   #difference(from: Stored, to: Stored): string {
-    const [one, other] = this.#trial.hasMachine ? [askedFor(from), askedFor(to)] : [from, to];
-    return Object.keys(one)
-      .flatMap((name) => {
-        const [had, has] = [one[name] ?? [], other[name] ?? []];
-        const [more, less] = [without(has, had), without(had, has)];
-        return [...more.map((each) => `+ ${name} ${each}`), ...less.map((each) => `- ${name} ${each}`)];
-      })
-      .join("\n");
+    return this.#trial.hasMachine ? differenceOf(askedFor(from), askedFor(to)) : differenceOf(from, to);
   }
+}
+
+/** What there is beyond the one (+) and not in the other (-), a line for each; empty where nothing is. */
+export function differenceOf(from: Stored, to: Stored): string {
+  return Object.keys(from)
+    .flatMap((name) => {
+      const [had, has] = [from[name] ?? [], to[name] ?? []];
+      const [more, less] = [without(has, had), without(had, has)];
+      return [...more.map((each) => `+ ${name} ${each}`), ...less.map((each) => `- ${name} ${each}`)];
+    })
+    .join("\n");
 }
 
 /** Those of the first that the second does not have, as often. */
@@ -189,15 +193,16 @@ function without(lines: readonly string[], others: readonly string[]): string[] 
   });
 }
 
-function askedFor({ audit = [] }: Stored): Stored {
+/** What requests have told. */
+export function askedFor({ audit = [] }: Stored): Stored {
   return { audit: audit.filter((event) => event.includes('"request_id"')) };
 }
 
-function isSuccess({ status }: Answer): boolean {
+export function isSuccess({ status }: Answer): boolean {
   return status < 300;
 }
 
 /** Where an answer may come at once, it is to. */
-function withoutWaiting(body: Record<string, unknown>): Record<string, unknown> {
+export function withoutWaiting(body: Record<string, unknown>): Record<string, unknown> {
   return "wait_seconds" in body ? { ...body, wait_seconds: 0 } : body;
 }

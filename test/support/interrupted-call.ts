@@ -12,10 +12,13 @@ import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { type MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { Storage } from "../../lib/storage/storage.ts";
 import { settle, settleAll } from "./deferred.ts";
 import { CountedCalls, countingStorage } from "./failing-storage.ts";
+import { MetCommits, meetingStorage } from "./meeting-storage.ts";
 import { MemorySecretsKey } from "./secrets-key.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { handlesOf } from "./two-processes.ts";
 
 /** A call that is about to be made, and what there is at that moment. */
 export interface Moment {
@@ -31,6 +34,9 @@ export interface Moment {
   /** The folders of the machine that is there, where one is. */
   machine: { root: string; stateDir: string } | null;
 }
+
+/** What of a moment is sent. */
+export type CallToSend = Pick<Moment, "method" | "path" | "token" | "body">;
 
 /** What a call was answered with. */
 export interface Answer {
@@ -51,65 +57,86 @@ export function copyOf(storage: MemoryStorage): MemoryData {
 /** An orchestrator that goes on from a moment. */
 export class Life implements AsyncDisposable {
   readonly calls: CountedCalls;
+  readonly commits: MetCommits;
+  /** All that is stored. What is committed here, no process of this life did. */
+  readonly storage: MemoryStorage;
   readonly secretsKey: MemorySecretsKey;
   readonly #product: TestOrchestrator;
-  readonly #storage: MemoryStorage;
-  readonly #fetch: (request: Request) => Promise<Response>;
+  readonly #fetch: Fetch;
   readonly #agent: AgentProgram | null;
+  /** A second process on the same storage. */
+  readonly #other: TestOrchestrator | null;
+  readonly #fetchOfOther: Fetch;
 
   private constructor(parts: {
     product: TestOrchestrator;
+    other: TestOrchestrator | null;
     storage: MemoryStorage;
     calls: CountedCalls;
+    commits: MetCommits;
     agent: AgentProgram | null;
     secretsKey: MemorySecretsKey;
   }) {
     this.calls = parts.calls;
+    this.commits = parts.commits;
     this.#product = parts.product;
-    this.#storage = parts.storage;
+    this.#other = parts.other;
+    this.storage = parts.storage;
     this.#agent = parts.agent;
     this.secretsKey = parts.secretsKey;
-    const handler = createRestHandler({
-      router: appRouter,
-      createContext: createContextFactory(parts.product.orchestrator),
-      createRequestId: randomUUID,
-      logger: silent,
-    });
-    this.#fetch = createRestFetch(handler);
+    this.#fetch = fetchOf(parts.product);
+    this.#fetchOfOther = parts.other ? fetchOf(parts.other) : this.#fetch;
   }
 
-  /** @param given.hasMachine - Whether the machine of the moment is connected. */
+  /**
+   * @param given.hasMachine - Whether the machine of the moment is connected.
+   * @param given.hasOther - Whether there is a second process. Default: false.
+   */
   static async start(
     moment: Moment,
-    { data, hasMachine, nowMs = moment.nowMs }: { data: MemoryData; hasMachine: boolean; nowMs?: number },
+    given: { data: MemoryData; hasMachine: boolean; hasOther?: boolean },
   ): Promise<Life> {
-    const clock = new FakeClock(nowMs);
+    const { data, hasMachine, hasOther = false } = given;
+    const clock = new FakeClock(moment.nowMs);
     const storage = new MemoryStorage({ clock, data });
     const calls = new CountedCalls();
+    const commits = new MetCommits();
     const secretsKey = new MemorySecretsKey(moment.secretsKey.keys.length);
     secretsKey.keys = [...moment.secretsKey.keys];
-    const product = await createTestOrchestrator({
+    const handle = handlesOf(storage);
+    const begin = async (own: Storage): Promise<TestOrchestrator> => ({
+      ...(await createTestOrchestrator({
+        clock,
+        storage: own,
+        secretsKey,
+        channelNetworks: ["127.0.0.1"],
+      })),
       clock,
-      storage: countingStorage(storage, calls),
-      secretsKey,
-      channelNetworks: ["127.0.0.1"],
     });
+    const product = await begin(meetingStorage(countingStorage(handle(), calls), commits));
+    const other = hasOther ? await begin(handle()) : null;
     const agent = hasMachine ? await startCopy(moment, product, clock) : null;
     await settleAll();
-    return new Life({ product: { ...product, clock }, storage, calls, agent, secretsKey });
+    return new Life({ product, other, storage, calls, commits, agent, secretsKey });
   }
 
   /** Sends the call of the moment, or another. */
-  async send(moment: Pick<Moment, "method" | "path" | "token" | "body">): Promise<Answer> {
-    const { method, path, token, body } = moment;
+  send(call: CallToSend): Promise<Answer> {
+    return this.#send(this.#fetch, call);
+  }
+
+  /** Sends a call to the second process. */
+  sendToOther(call: CallToSend): Promise<Answer> {
+    return this.#send(this.#fetchOfOther, call);
+  }
+
+  async #send(fetch: Fetch, { method, path, token, body }: CallToSend): Promise<Answer> {
     const headers = {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     const url = `http://fleet.example/api/v1${path}`;
-    const answer = this.#fetch(
-      new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) }),
-    );
+    const answer = fetch(new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) }));
     let isThere = false;
     void answer.finally(() => (isThere = true)).catch(() => {});
     for (let turn = 0; !isThere && turn < 200; turn += 1) await settle();
@@ -146,20 +173,20 @@ export class Life implements AsyncDisposable {
     const found: Stored = {};
     for (const collection of Object.keys(storageSchema.collections)) {
       if (collection in besides) continue;
-      const { items } = await this.#storage.list(collection, { limit: 1_000 });
+      const { items } = await this.storage.list(collection, { limit: 1_000 });
       // How far the log was checked by itself says when it last was.
       const own = items.filter(({ key }) => collection !== "settings" || key !== "audit_check");
       found[collection] = own.map(({ value }) => repeatable(value)).toSorted();
     }
     for (const log of Object.keys(storageSchema.logs)) {
-      const { entries } = await this.#storage.readLog(log, { limit: 1_000 });
+      const { entries } = await this.storage.readLog(log, { limit: 1_000 });
       found[log] = entries.map(({ value }) => repeatable(value));
     }
     return found;
   }
 
   copy(): MemoryData {
-    return copyOf(this.#storage);
+    return copyOf(this.storage);
   }
 
   /** What every list answers that needs no more than a caller. */
@@ -174,8 +201,22 @@ export class Life implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent?.stop();
+    await this.#other?.[Symbol.asyncDispose]();
     await this.#product[Symbol.asyncDispose]();
   }
+}
+
+type Fetch = (request: Request) => Promise<Response>;
+
+function fetchOf({ orchestrator }: TestOrchestrator): Fetch {
+  return createRestFetch(
+    createRestHandler({
+      router: appRouter,
+      createContext: createContextFactory(orchestrator),
+      createRequestId: randomUUID,
+      logger: silent,
+    }),
+  );
 }
 
 const listPaths: [name: string, path: string][] = restProcedures(appRouter).flatMap(([name, { _def }]) => {

@@ -4,7 +4,7 @@ import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { Storage } from "../../lib/storage/storage.ts";
 
 /** The handles of a storage: it is opened with the first, and closed with the last. */
-function handlesOf(storage: Storage): () => Storage {
+export function handlesOf(storage: Storage): () => Storage {
   let opened: Promise<void> | null = null;
   let open = 0;
   return () =>
