@@ -8,6 +8,10 @@ export const statusSchema = z
     protocol_min_version: z.number().int(),
     version: z.string(),
     public_key: z.string().describe("The orchestrator's Ed25519 key, hex: what agents pin."),
+    agent_url: z
+      .string()
+      .optional()
+      .describe("Where agents reach the orchestrator, if the option `agentUrl` says so."),
     checks: z
       .array(z.object({ name: z.string(), status: z.enum(["ok", "failed"]), detail: z.string().optional() }))
       .optional()

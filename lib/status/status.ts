@@ -36,6 +36,7 @@ export class StatusReport {
   async get(caller: Caller): Promise<Status> {
     await this.#context.authorize(caller, "status.get");
     const context = this.#context;
+    const { agentUrl } = context.options;
     const checks = [
       await checkStorage(context),
       checkLog(context),
@@ -51,6 +52,7 @@ export class StatusReport {
       protocol_min_version: Math.min(...supportedVersions),
       version,
       public_key: toHex(this.#context.identity.publicKey),
+      ...(agentUrl !== null && { agent_url: agentUrl }),
       ...(caller.kind !== "anonymous" && { checks }),
     };
   }

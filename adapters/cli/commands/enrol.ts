@@ -82,8 +82,7 @@ function findToken({ client }: CommandCall, typed: string): Promise<string> {
 
 async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenOptions): Promise<void> {
   // First: a token that nobody could be told how to use would be made in vain.
-  const url = serverUrl(call.context, call.options.url, readProfile(call.context));
-  const agent = await agentCommand(call, url);
+  const place = await machinePlace(call);
   const made: CreatedEnrolmentToken = await call.client.enrolmentTokens.create({
     ...(name !== undefined && { name }),
     ...(uses !== undefined && { uses }),
@@ -99,21 +98,38 @@ async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenO
         "So it is in no history of a shell.",
         "",
         `  (umask 077 && cat > ${tokenFile})`,
-        `  ${agent} --token-file ${tokenFile}`,
+        `  fleetwright agent --url ${quote(toLine(place.agentUrl))} --orchestrator-key ${place.key} --token-file ${tokenFile}`,
         "",
         "Where nothing is installed yet and the server has agents to give, this in place of the last line installs one as a service:",
         "",
-        `  curl -fsS ${quote(toLine(`${url}/install.sh`))} | sudo sh -s -- --token-file ${tokenFile}`,
+        `  curl -fsS ${quote(toLine(`${place.url}/install.sh`))} | sudo sh -s -- --token-file ${tokenFile}`,
+        ...(isLoopback(place.url)
+          ? [
+              "",
+              `${new URL(place.url).hostname} is this machine alone: elsewhere use the address that machines reach the server by. Its setting`,
+              "FLEETWRIGHT_AGENT_URL puts it here.",
+            ]
+          : []),
       ]),
     ].join(""),
   );
 }
 
-/** What starts an agent that sends its token to this server alone. */
-async function agentCommand(call: CommandCall, url: string): Promise<string> {
+/** Where a machine reaches the server, and the one key that it is to obey. */
+async function machinePlace(call: CommandCall): Promise<{ url: string; agentUrl: string; key: string }> {
   const profile = readProfile(call.context);
-  const key = pinnedKey(profile, url) ?? (await call.client.status.get()).public_key;
-  return `fleetwright agent --url ${quote(toLine(url))} --orchestrator-key ${key}`;
+  const own = serverUrl(call.context, call.options.url, profile);
+  const { public_key, agent_url } = await call.client.status.get();
+  const key = pinnedKey(profile, own) ?? public_key;
+  // Operators may be signed in by an address of their own, such as loopback on the server's machine.
+  if (agent_url === undefined) return { url: own, agentUrl: own, key };
+  const { origin, pathname } = new URL(agent_url.replace(/^ws/, "http"));
+  const below = /^(.*)\/agent\/v1\/?$/.exec(pathname)?.[1] ?? "";
+  return { url: origin + below, agentUrl: agent_url, key };
+}
+
+function isLoopback(url: string): boolean {
+  return /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
 }
 
 function factsOf(token: EnrolmentToken): (readonly [name: string, value: unknown])[] {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemCaller, toHex } from "fleetwright";
 import { findToken } from "../../../adapters/cli/work/agent-token.ts";
-import { startSignedIn } from "../../support/command-line.ts";
+import { startCommandLine, startSignedIn } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("fleetwright enrol", () => {
@@ -32,6 +32,21 @@ describe("fleetwright enrol", () => {
     expect(await print("enrol", "list")).toMatch(/revoked/);
     expect((await run("enrol", "revoke", "--yes", id)).stderr).toContain("INVALID_TRANSITION");
     expect(later.join()).not.toContain(token);
+  });
+
+  it("names the address that machines reach the server by, which need not be that of the operator", async () => {
+    const { print, key, server } = await startCommandLine({ agentUrl: "wss://fleet.example/below/agent/v1" });
+    await print("login", "--key", key);
+    const made = await print("enrol", "token");
+    expect(made).toContain("fleetwright agent --url wss://fleet.example/below/agent/v1 --orchestrator-key ");
+    expect(made).toContain("curl -fsS https://fleet.example/below/install.sh | sudo sh");
+    expect(made).not.toContain(new URL(server.url).host);
+    expect(made).not.toContain("FLEETWRIGHT_AGENT_URL");
+  });
+
+  it("says that an address of the operator's own machine is none for others", async () => {
+    const { print } = await startSignedIn();
+    expect(await print("enrol", "token")).toContain("127.0.0.1 is this machine alone");
   });
 
   it("answers programs with what the API answers", async () => {
