@@ -52,7 +52,7 @@ export function describeRecap(rollout: RolloutDetail): string {
     ...(reason === undefined ? [] : [toLine(reason)]),
     ...(recap ? [`${name}: ${describeOutcomes(rollout, recap)}`] : []),
     ...(recap && isOver ? [`${name}: ${describeTotals(recap, succeeded === matched)}`] : []),
-    `${name}: ${kind} succeeded on ${succeeded} of ${matched} agents`,
+    `${name}: ${kind} succeeded on ${succeeded} of ${countOf(matched, "agent")}`,
     ...(hasPlanned
       ? [`  apply exactly this: fleetwright assignments apply ${name} --plan ${rollout_id}`]
       : []),

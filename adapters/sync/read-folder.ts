@@ -29,7 +29,7 @@ export interface ReadFolder {
 }
 
 /**
- * Reads every file of a folder that ends with `.yaml` or `.yml`. What begins with a dot, and what ends otherwise, is passed over; a link
+ * Reads every file of a folder that ends with `.yaml` or `.yml`, in whatever case. What begins with a dot, and what ends otherwise, is passed over; a link
  * is a fault, wherever it leads.
  *
  * @throws {FolderError} Where the folder itself can't be read.
@@ -64,7 +64,7 @@ class Reader {
   }
 
   async #take(entry: Dirent, { path, depth }: { path: string; depth: number }): Promise<void> {
-    const isYaml = /\.ya?ml$/.test(entry.name);
+    const isYaml = /\.ya?ml$/i.test(entry.name);
     if (entry.isDirectory()) return this.readBelow(path, depth + 1);
     // A link to a folder has no ending.
     if (entry.isSymbolicLink())

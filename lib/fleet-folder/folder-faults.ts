@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { isOrchestratorError, type ErrorCode, type Issue } from "../errors.ts";
 import { didYouMean } from "../internal/check-options.ts";
-import type { YamlText } from "../module-format/yaml-text.ts";
+import { inWordsOfYaml, type YamlText } from "../module-format/yaml-text.ts";
 import type { DeclaredThing, FolderFault } from "./fleet-folder.ts";
 import { keysAt } from "./schema-keys.ts";
 
@@ -34,7 +34,7 @@ export function toFaults(
       });
     if (issue.code === "invalid_type" && text.lacks(path))
       return [{ file, code, path, message: `"${String(path.at(-1))}" is missing.`, ...text.place(path) }];
-    return [{ file, code, path, message: issue.message, ...text.place(path) }];
+    return [{ file, code, path, message: inWordsOfYaml(issue.message), ...text.place(path) }];
   });
 }
 

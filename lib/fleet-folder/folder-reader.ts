@@ -99,6 +99,10 @@ class FolderReader {
     if (value === null) return;
     if (!isMap(value))
       return this.#fault(file, { path: [], message: "The file must be a map.", ...text.place([]) });
+    if (isModuleText(value)) {
+      const message = "This is a module: have its file below modules/.";
+      return this.#fault(file, { path: [], message, ...text.place([]) });
+    }
     for (const key of Object.keys(value)) {
       if (key === label) this.#readLabel(file, text);
       else if (entryKinds.includes(key as EntryKind)) this.#readKind(file, text, key as EntryKind);
@@ -225,6 +229,11 @@ function soundTexts(entry: unknown, { issues }: z.ZodError): JsonObject {
       .filter((field) => typeof entry[field] === "string" && !faulty.has(field))
       .map((field) => [field, entry[field]!]),
   );
+}
+
+/** Whether what stands outside of `modules/` belongs there. */
+function isModuleText(value: JsonObject): boolean {
+  return Object.hasOwn(value, "name") && Object.hasOwn(value, "resources");
 }
 
 function isMap(value: unknown): value is JsonObject {

@@ -18,7 +18,7 @@ import { findMadeSensitive, sensitiveParams, usesParam, usesSecret } from "./sec
 import { readTemplates } from "./template-reader.ts";
 import { isTemplate } from "./template.ts";
 import { identityAsWritten, misplacedSecrets } from "./written-identity.ts";
-import type { YamlText } from "./yaml-text.ts";
+import { inWordsOfYaml, type YamlText } from "./yaml-text.ts";
 
 /** How many faults are told; `details.faults` says how many there are. */
 const toldFaults = 500;
@@ -244,9 +244,9 @@ export class ModuleReader {
       } else if (issue.code === "invalid_key") {
         this.#add(path, issue.issues[0]?.message ?? issue.message, "key");
       } else if (issue.code === "invalid_type" && this.#text.lacks(path)) {
-        this.#add(path, `"${String(path.at(-1) ?? "The module")}" is missing.`);
+        this.#add(path, path.length === 0 ? emptyText : `"${String(path.at(-1))}" is missing.`);
       } else {
-        this.#add(path, issue.message);
+        this.#add(path, inWordsOfYaml(issue.message));
       }
     }
   }
@@ -269,6 +269,8 @@ export class ModuleReader {
     });
   }
 }
+
+const emptyText = "The module is missing: the text is empty.";
 
 /** Whether a fault may come from a text whose value is not known: it is there, around it or below it. */
 function isOpen(path: readonly PropertyKey[], open: readonly Issue["path"][]): boolean {

@@ -230,12 +230,30 @@ export class YamlText {
       if (!isWellFormed(key.value)) this.fault(path, "A key holds half a character.", key.range[0]);
       return key.value;
     }
-    const message = isAlias(key)
-      ? `Aliases are not allowed: *${key.source}.`
-      : "A key must be text; quote it.";
-    this.fault(path, message, key.range[0]);
+    this.fault(path, refusalOf(key), key.range[0]);
     return null;
   }
+}
+
+function refusalOf(key: ParsedNode): string {
+  const { isAlias, isScalar } = yamlPackage();
+  if (isAlias(key)) return `Aliases are not allowed: *${key.source}.`;
+  return isScalar(key) && key.value === "__proto__"
+    ? 'A key can\'t be "__proto__".'
+    : "A key must be text; quote it.";
+}
+
+const words: Readonly<Record<string, string>> = { object: "a map", record: "a map", array: "a list" };
+
+/** What a schema says where it expects a map or a list and finds something else, in the words of YAML; anything else as it is. */
+export function inWordsOfYaml(message: string): string {
+  const [, expected = "", received = ""] =
+    /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
+  const wanted = words[expected];
+  if (wanted === undefined) return message;
+  return received === "null"
+    ? `This must be ${wanted}, and is empty.`
+    : `This must be ${wanted}, not ${words[received] ?? `a ${received}`}.`;
 }
 
 /** JSON has neither infinity nor NaN, and of large whole numbers not each. */

@@ -195,6 +195,36 @@ describe("a plan of a fleet folder", () => {
     ]);
   });
 
+  it.each([
+    [
+      "a list where the things of a kind have names",
+      "windows: [a]\n",
+      '2:10 windows "windows" must be a map: each maintenance window under its name.',
+    ],
+    [
+      "a list where an entry has fields",
+      "windows:\n  w: [a]\n",
+      "3:6 windows.w This must be a map, not a list.",
+    ],
+    ["an entry without fields", "windows:\n  w:\n", "3:5 windows.w This must be a map, and is empty."],
+    [
+      "a text where a list belongs",
+      'assignments:\n  a: { selector: "*", modules: base }\n',
+      "3:32 assignments.a.modules This must be a list, not a string.",
+    ],
+    ["a key that is none", "windows:\n  __proto__: {}\n", '3:3 windows A key can\'t be "__proto__".'],
+  ])("says what is wrong with %s", (_, text, fault) => {
+    expect(faultsOf(plan(text))).toEqual([fault]);
+  });
+
+  it("says where a module belongs", () => {
+    const { faults } = readFleetFolder([
+      { path: "fleet.yaml", text: "label: shop\n" },
+      { path: "base.yaml", text: "name: base\nresources: []\n" },
+    ]);
+    expect(faults.map(({ message }) => message)).toEqual(["This is a module: have its file below modules/."]);
+  });
+
   it("needs one label", () => {
     expect(readFleetFolder([]).faults.map(({ message }) => message)).toEqual([
       '"label" is missing: one file says whose folder it is, e.g. label: shop',

@@ -11,6 +11,15 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   ["a text that is no map", "- a\n", [/^1:1 /]],
   ["text that is no YAML", "name: 'web\n", [/^2:1 .*quote/]],
   ["a tab as indentation", "name: web\nresources:\n\t- a\n", [/^3:1 .*[Tt]abs/]],
+  ["nothing but a comment", "# later\n", ["1:1 The module is missing: the text is empty."]],
+  ["a list in its place", "- a\n", ["1:1 This must be a map, not a list."]],
+  ["a map of resources", "name: a\nresources:\n  a: {}\n", ["3:3 This must be a list, not a map."]],
+  ["no resources", "name: a\nresources:\n", ["2:11 This must be a list, and is empty."]],
+  [
+    "a key that could be none",
+    `${head}  - { type: directory, path: /a, __proto__: {} }\n`,
+    ['3:34 A key can\'t be "__proto__".'],
+  ],
   ["missing parts", "description: x\n", ['1:1 "name" is missing.', '1:1 "resources" is missing.']],
   ["a bad name", "name: Web\nresources: []\n", [/^1:7 1-64 of a-z/]],
   [

@@ -5,6 +5,7 @@ import { sureOption, type SureOptions } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { integer, limitOption } from "../options.ts";
+import { countOf } from "../show-results.ts";
 import { timeColumn, toLines, type Column } from "../text.ts";
 import type { VerifyOptions } from "../work/audit-head.ts";
 import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
@@ -54,7 +55,7 @@ export function addAuditCommands(program: Command, run: Run): void {
         const told =
           set.retention_days === null
             ? "Every event is kept."
-            : `Events are kept for ${set.retention_days} days.`;
+            : `Events are kept for ${countOf(set.retention_days, "day")}.`;
         call.show(set, () => toLines([told]));
       }),
     );

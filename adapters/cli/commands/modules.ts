@@ -11,6 +11,7 @@ import { readModules, type GivenModule } from "../given-modules.ts";
 import { integer, limitOption } from "../options.ts";
 import { toJson } from "../output.ts";
 import { uploadRequiredFirst } from "../required-first.ts";
+import { countOf } from "../show-results.ts";
 import { timeColumn, toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -121,7 +122,8 @@ const columns: readonly Column<Module>[] = [
 
 /** As compilers write it, which editors turn into links. */
 function describeCheck({ file, name, resources, faults }: ModuleCheck & { file: string }): string {
-  if (faults.length === 0) return toLines([toLine(`${file}: ${name}, ${resources} resources, no fault`)]);
+  if (faults.length === 0)
+    return toLines([toLine(`${file}: ${name}, ${countOf(resources, "resource")}, no fault`)]);
   return toLines(
     faults.map(({ line = 1, column = 1, message }) => toLine(`${file}:${line}:${column}: ${message}`)),
   );

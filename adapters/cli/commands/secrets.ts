@@ -9,6 +9,7 @@ import { UsageError } from "../failure.ts";
 import { withSuggestion } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
+import { countOf } from "../show-results.ts";
 import { timeColumn, toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -78,7 +79,7 @@ export function addSecretsCommands(program: Command, run: Run): void {
     .action(
       run(async (call) => {
         const rotated = await call.client.secrets.rotateKey();
-        const text = `${rotated.rewrapped} values were encrypted anew, with the key ${rotated.key_id}.`;
+        const text = `${countOf(rotated.rewrapped, "value")} ${rotated.rewrapped === 1 ? "was" : "were"} encrypted anew, with the key ${rotated.key_id}.`;
         call.show(rotated, () => toLines([text]));
       }),
     );

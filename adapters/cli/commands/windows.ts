@@ -6,6 +6,7 @@ import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findListed } from "../find-id.ts";
 import { duration, integer, limitOption } from "../options.ts";
+import { countOf } from "../show-results.ts";
 import { idColumn, timeColumn, toFacts, toLines, type Column } from "../text.ts";
 
 /** How a window is given. */
@@ -183,10 +184,10 @@ function show(call: CommandCall, window: MaintenanceWindow): void {
       ["Status", window.status],
       ...(schedule
         ? [
-            ["Recurs", `${schedule.cron} (${schedule.time_zone}), ${schedule.duration_minutes} minutes`] as [
-              string,
-              string,
-            ],
+            [
+              "Recurs",
+              `${schedule.cron} (${schedule.time_zone}), ${countOf(schedule.duration_minutes, "minute")}`,
+            ] as [string, string],
           ]
         : []),
       ...window.occurrences.map(({ starts_at, ends_at }, at): [string, string] => [

@@ -6,6 +6,7 @@ import type { BackupSummary } from "fleetwright";
 import { codeOf } from "../../client/system-error.ts";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
+import { countOf } from "../show-results.ts";
 import { toFacts } from "../text.ts";
 import { confirmOrigin, originOf, originOfServer, type OriginOptions } from "./backup-origin.ts";
 import { makeFile } from "./new-file.ts";
@@ -90,7 +91,10 @@ function showSummary(call: CommandCall, path: string, summary: BackupSummary): v
       ["Bytes", bytes],
       ["Documents", documents],
       ["Log entries", log_entries],
-      ["Time series", `${series_parts} parts${series_damages > 0 ? `, ${series_damages} damaged` : ""}`],
+      [
+        "Time series",
+        `${countOf(series_parts, "part")}${series_damages > 0 ? `, ${series_damages} damaged` : ""}`,
+      ],
     ]),
   );
 }

@@ -10,6 +10,7 @@ import { askerOf, confirm, firstLines } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { describeFailure, UsageError } from "../failure.ts";
+import { countOf } from "../show-results.ts";
 import {
   countSteps,
   describeFaults,
@@ -42,7 +43,7 @@ export async function checkSync(call: CommandCall, folder: string): Promise<Exit
   if (faults.length > 0) return refuse(call, faults);
   const names = things.map(({ name }) => ({ name }));
   call.showAbout(names, { label, things: things.length, faults }, () =>
-    toLines([`${toLine(folder)}: ${label}, ${things.length} things, no fault`]),
+    toLines([`${toLine(folder)}: ${label}, ${countOf(things.length, "thing")}, no fault`]),
   );
   return exitCode.ok;
 }

@@ -33,7 +33,7 @@ describe("the life of a machine on the command line", () => {
     expect(await run("apply", "web-1")).toMatchObject({ code: 0 });
     expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
     expect(await run("plan", "web-1")).toMatchObject({ code: 0 });
-    expect(await print("assignments", "apply", "web")).toContain("web: apply succeeded on 1 of 1 agents\n");
+    expect(await print("assignments", "apply", "web")).toContain("web: apply succeeded on 1 of 1 agent\n");
     expect(await run("drift", "web-1")).toMatchObject({ code: 0 });
 
     writeFileSync(join(root, "page"), "broken\n");

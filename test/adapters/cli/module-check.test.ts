@@ -16,7 +16,7 @@ describe("the command module, without a server", () => {
     writeFileSync(badFile, bad);
     expect(await runIn(folder, ["module", "check", goodFile])).toEqual({
       code: 0,
-      stdout: `${goodFile}: good, 1 resources, no fault\n`,
+      stdout: `${goodFile}: good, 1 resource, no fault\n`,
       stderr: "",
     });
     const found = await runIn(folder, ["module", "check", goodFile, badFile]);

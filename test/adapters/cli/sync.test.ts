@@ -268,6 +268,21 @@ channels:
     expect((await line.run("sync", "plan", sound)).stderr).toContain("UNAVAILABLE");
   });
 
+  it("are found in files whose names end in capitals, too", async () => {
+    const { run } = await startCommandLine();
+    const folder = makeFolder({ "fleet.YML": "label: shop\n", "modules/BASE.YAML": baseModule });
+    expect(await run("sync", "check", folder)).toEqual({
+      code: 0,
+      stdout: `${folder}: shop, 1 thing, no fault\n`,
+      stderr: "",
+    });
+    putFile(folder, "modules/late.Yaml", "name: Late\n");
+    expect((await run("sync", "check", folder)).stderr).toContain(
+      "modules/late.Yaml:1:7: MODULE_INVALID name",
+    );
+    expect((await run("module", "check", `${folder}/modules`)).stdout).toContain("modules/BASE.YAML: base, ");
+  });
+
   it("are of its use where the folder is not there", async () => {
     const line = await startSignedIn();
     const missing = join(temporaryFolder(), "missing");
