@@ -1,5 +1,6 @@
 /** One run of a command: what it may use. */
 import type { Page } from "fleetwright";
+import { isOrchestratorError } from "fleetwright/errors";
 import { createClient } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
 import type { TableView } from "./cells.ts";
@@ -9,7 +10,7 @@ import { pinKey } from "./orchestrator-keys.ts";
 import { toFirstColumn } from "./output.ts";
 import type { OutputFormat, Print } from "./output.ts";
 import type { Paint } from "./paint.ts";
-import { readProfile, serverUrl, writeProfile } from "./profile.ts";
+import { readProfile, requireNamed, serverUrl, writeProfile } from "./profile.ts";
 import type { Profile } from "./profile.ts";
 import { findSigner } from "./sign-in-key.ts";
 import { toLine, toLines, toTable } from "./text.ts";
@@ -124,14 +125,31 @@ export class CommandCall {
     }
   }
 
+  /** Keeps what a new session brought. The command has it, kept or not. */
+  #keep(before: Profile, fresh: () => Profile): void {
+    try {
+      // Who signed in elsewhere or out meanwhile, in another shell, meant that for what comes.
+      const now = readProfile(this.context);
+      if (now?.url !== before.url || now.key !== before.key) return;
+      if (before.token !== undefined && now.token === undefined) return;
+      writeProfile(this.context, fresh());
+    } catch (error) {
+      if (!isOrchestratorError(error)) throw error;
+      this.tellNotice(`The new session is not kept: ${error.message}`);
+    }
+  }
+
   #connect(): Client {
     const profile = readProfile(this.context);
     const url = serverUrl(this.context, this.options.url, profile);
-    if (!profile) return createClient({ url });
+    if (!profile) {
+      if (this.options.url === undefined) requireNamed(this.context);
+      return createClient({ url });
+    }
     const found = findSigner(this.context, profile.key);
     const signer = found ? { signer: found } : {};
     const pin = pinKey(this.context, { url, profile });
-    const keep = (fresh: Profile): void => writeProfile(this.context, pin.keep(fresh));
+    const keep = (fresh: Profile): void => this.#keep(profile, () => pin.keep(fresh));
     // A session belongs to the server that opened it, and no other is to see its token.
     if (url !== profile.url) {
       return createClient({ url, ...pin.options, onToken: () => keep(profile), ...signer });

@@ -3,7 +3,7 @@ import type { ClientOptions } from "../client/client.ts";
 import { toHexKey } from "../client/hex.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
-import type { Profile } from "./profile.ts";
+import { readProfile, type Profile } from "./profile.ts";
 import { toLine, toLines } from "./text.ts";
 
 /** What a client is told about the key of its server, and the key that counts after a sign-in. */
@@ -40,8 +40,10 @@ export function pinKey(
       },
     },
     keep(before) {
-      if (key === undefined) return before;
-      return { ...before, orchestrator_keys: { ...before.orchestrator_keys, [nameOf(url)]: key } };
+      // As they are now: another command may have pinned the key of another server meanwhile.
+      const pinned = readProfile(context)?.orchestrator_keys ?? before.orchestrator_keys;
+      if (key === undefined) return pinned ? { ...before, orchestrator_keys: pinned } : before;
+      return { ...before, orchestrator_keys: { ...pinned, [nameOf(url)]: key } };
     },
   };
 }

@@ -1,10 +1,12 @@
 /** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
-import { mkdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
+import { UsageError } from "./failure.ts";
+import { didYouMean } from "./find-id.ts";
 import { replacePrivateFile } from "./private-file.ts";
 
 /** One user's sign-in. */
@@ -27,13 +29,33 @@ export function serverUrl(
   given: string | undefined,
   profile: Profile | null,
 ): string {
-  return given ?? environment["FLEETWRIGHT_URL"] ?? profile?.url ?? defaultUrl;
+  return given ?? setIn(environment, "FLEETWRIGHT_URL") ?? profile?.url ?? defaultUrl;
 }
 
-/** The folder of the user: `FLEETWRIGHT_HOME`, or `~/.config/fleetwright`. */
+/** A variable of the environment. One that is empty is none: a script that fills it in from something that is missing means no folder and no server. */
+export function setIn(environment: CommandContext["environment"], name: string): string | undefined {
+  const value = environment[name];
+  return value === "" ? undefined : value;
+}
+
+/**
+ * The folder of the user: `FLEETWRIGHT_HOME`, or `~/.config/fleetwright`.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a user who has no home.
+ */
 export function homeFolder({ environment }: CommandContext): string {
-  const { FLEETWRIGHT_HOME, HOME } = environment;
-  return FLEETWRIGHT_HOME ?? join(HOME ?? homedir(), ".config", "fleetwright");
+  const home = setIn(environment, "FLEETWRIGHT_HOME");
+  return home ?? join(setIn(environment, "HOME") ?? homeOfUser(), ".config", "fleetwright");
+}
+
+/** As the system knows it. */
+function homeOfUser(): string {
+  try {
+    return userInfo().homedir;
+  } catch (cause) {
+    const message = "This user has no home folder: name a folder for keys and profiles in FLEETWRIGHT_HOME.";
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+  }
 }
 
 /** Where the user's own key lies. */
@@ -53,7 +75,7 @@ export function readProfile(context: CommandContext): Profile | null {
     text = readFileSync(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
-    throw damaged(path, error);
+    throw unreadable(path, error);
   }
   try {
     const { url, key, token, orchestrator_keys } = JSON.parse(text) as Partial<Profile>;
@@ -71,7 +93,11 @@ export function readProfile(context: CommandContext): Profile | null {
   }
 }
 
-/** Writes the profile, readable by its owner only. */
+/**
+ * Writes the profile, readable by its owner only.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where it can't be written; it is as it was then.
+ */
 export function writeProfile(context: CommandContext, profile: Profile): void {
   writePrivate(profilePath(context), `${JSON.stringify(profile, null, 2)}\n`);
 }
@@ -79,12 +105,25 @@ export function writeProfile(context: CommandContext, profile: Profile): void {
 function writePrivate(path: string, text: string): void {
   makePrivateFolder(dirname(path));
   // Two commands may write at the same time.
-  replacePrivateFile(path, text, `${path}.${process.pid}`);
+  written(path, () => replacePrivateFile(path, text, `${path}.${process.pid}`));
 }
 
-/** Makes a folder that only its owner can look into, and those above it. */
+/**
+ * Makes a folder that only its owner can look into, and those above it.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where there can be none.
+ */
 export function makePrivateFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  written(path, () => void mkdirSync(path, { recursive: true, mode: 0o700 }));
+}
+
+function written(path: string, write: () => void): void {
+  try {
+    write();
+  } catch (cause) {
+    const message = `${path} can't be written (${codeOf(cause)}); FLEETWRIGHT_HOME names another folder for keys and profiles.`;
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+  }
 }
 
 function areKeys(value: unknown): boolean {
@@ -107,6 +146,27 @@ export function profileName(context: CommandContext): string {
   throw new OrchestratorError("CONFIGURATION_INVALID", { message });
 }
 
+/** Every profile there is, and the usual one. */
+export function profileNames(context: CommandContext): string[] {
+  const folder = join(homeFolder(context), "profiles");
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  return [usualProfile, ...files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -5))];
+}
+
+/**
+ * For who named a profile that is not there, and no server: the usual one would be asked in its place.
+ *
+ * @throws {UsageError}
+ */
+export function requireNamed(context: CommandContext): void {
+  const name = profileName(context);
+  if (name === usualProfile || setIn(context.environment, "FLEETWRIGHT_URL") !== undefined) return;
+  const hint = didYouMean(name, profileNames(context));
+  throw new UsageError(
+    `There is no profile ${name}.${hint} \`fleetwright login --url URL --profile ${name}\` makes it.`,
+  );
+}
+
 /** Makes a profile the one that is used from now on. */
 export function useProfile(context: CommandContext, name: string): void {
   writePrivate(usedPath(context), `${name}\n`);
@@ -117,7 +177,7 @@ function readUsed(context: CommandContext): string | undefined {
     return readFileSync(usedPath(context), "utf8").trim();
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    throw damaged(usedPath(context), error);
+    throw unreadable(usedPath(context), error);
   }
 }
 
@@ -132,6 +192,11 @@ function profilePath(context: CommandContext): string {
 }
 
 function damaged(path: string, cause: unknown): OrchestratorError {
-  const message = `${path} can't be read; \`fleetwright login\` writes it anew once it is gone.`;
+  const message = `${path} is damaged; \`fleetwright login\` writes it anew once it is gone.`;
+  return new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+}
+
+function unreadable(path: string, cause: unknown): OrchestratorError {
+  const message = `${path} can't be read (${codeOf(cause)}).`;
   return new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
 }

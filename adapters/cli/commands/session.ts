@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync } from "node:fs";
+import { appendFileSync, existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Status, Summary } from "fleetwright";
@@ -11,7 +11,15 @@ import type { CommandCall, Run } from "../call.ts";
 import type { TableView } from "../cells.ts";
 import { UsageError } from "../failure.ts";
 import { pinKey, readKey } from "../orchestrator-keys.ts";
-import { keyPath, makePrivateFolder, readProfile, serverUrl, useProfile, writeProfile } from "../profile.ts";
+import {
+  keyPath,
+  makePrivateFolder,
+  readProfile,
+  serverUrl,
+  setIn,
+  useProfile,
+  writeProfile,
+} from "../profile.ts";
 import { describeSummary } from "../show-summary.ts";
 import { openSigner, toKeyName } from "../sign-in-key.ts";
 import { quote, toFacts, toLine, toLines, toTable } from "../text.ts";
@@ -45,7 +53,7 @@ export function addSessionCommands(program: Command, run: Run): void {
         const next = profile ? `at ${profile.url}` : "empty: sign in with `fleetwright login --url URL`";
         const text = toLine(`${name} is used from now on, ${next}.`);
         call.show({ profile: name, url: profile?.url ?? null }, () => toLines([text]), { name });
-        const other = call.context.environment["FLEETWRIGHT_URL"];
+        const other = setIn(call.context.environment, "FLEETWRIGHT_URL");
         if (other !== undefined && other !== profile?.url)
           call.context.stderr(toLines([toLine(`FLEETWRIGHT_URL is set: commands still go to ${other}.`)]));
       }),
@@ -114,18 +122,31 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const key = await toKeyName(context, options.key ?? before?.key ?? keyPath(context));
   const pin = pinKey(context, { url, profile: before }, readKey(options.orchestratorKey));
   const signer = openSigner(context, key);
-  const session = await createClient({ url, signer, ...pin.options })
-    .signIn()
-    .catch((error: unknown) => {
-      // Whoever is asked to add it needs it.
-      if (error instanceof ApiError && error.code === "SIGNATURE_INVALID")
-        call.tellNotice(`The public key of ${key} is ${signer.publicKey}.`);
-      throw error;
-    });
-  writeProfile(context, pin.keep({ ...before, url, key, token: session.token }));
+  const client = createClient({ url, signer, ...pin.options });
+  const session = await client.signIn().catch((error: unknown) => {
+    // Whoever is asked to add it needs it.
+    if (error instanceof ApiError && error.code === "SIGNATURE_INVALID")
+      call.tellNotice(`The public key of ${key} is ${signer.publicKey}.`);
+    throw error;
+  });
+  try {
+    writeProfile(context, pin.keep({ ...before, url, key, token: session.token }));
+  } catch (error) {
+    // Nobody has its token.
+    await client.signOut().catch(() => {});
+    throw error;
+  }
+  warnOfReaders(call, key);
   const { operator, expires_at } = session;
   const text = `Signed in to ${url} as ${operator.username}, ${operator.role}.`;
   call.show({ operator, expires_at }, () => toLines([text]), { name: operator.username });
+}
+
+/** Whoever can read a key is its owner. */
+function warnOfReaders(call: CommandCall, key: string): void {
+  const { mode } = statSync(key, { throwIfNoEntry: false }) ?? { mode: 0 };
+  if (process.platform !== "win32" && (mode & 0o077) !== 0)
+    call.tellNotice(`Other users of this machine can read ${key}, or change it: chmod 600 ${quote(key)}`);
 }
 
 async function logout(call: CommandCall): Promise<void> {
@@ -133,8 +154,11 @@ async function logout(call: CommandCall): Promise<void> {
   if (profile?.token === undefined) return call.show(null, () => "Nobody was signed in.\n");
   const { token, ...rest } = profile;
   // Forgotten here first: whatever the server says, this machine can't use it any more.
-  writeProfile(call.context, rest);
-  await createClient({ url: profile.url, token }).signOut();
+  try {
+    writeProfile(call.context, rest);
+  } finally {
+    await createClient({ url: profile.url, token }).signOut();
+  }
   call.show(null, () => "Signed out.\n");
 }
 

@@ -1,12 +1,10 @@
 /** Names for completion: from the server, page by page for a second at most, or from the folder of the user. */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { createClient } from "../../client/client.ts";
 import type { Client } from "../../client/client.ts";
 import type { CommandContext } from "../context.ts";
 import { each } from "../find-id.ts";
 import type { ListPage } from "../find-id.ts";
-import { homeFolder, readProfile, serverUrl, usualProfile } from "../profile.ts";
+import { profileNames, readProfile, serverUrl } from "../profile.ts";
 import { statusesOfAgents } from "../vocabulary.ts";
 import type { NameSource } from "../vocabulary.ts";
 import type { Place, Word } from "./place.ts";
@@ -123,9 +121,5 @@ function ids(items: readonly { id: string; name?: string | undefined }[]): Word[
 }
 
 function profiles(context: CommandContext): Word[] {
-  const files = readdirSync(join(homeFolder(context), "profiles"), { withFileTypes: true });
-  const others = files.flatMap(({ name }) =>
-    name.endsWith(".json") ? [name.slice(0, -".json".length)] : [],
-  );
-  return [usualProfile, ...others].map((word) => ({ word }));
+  return profileNames(context).map((word) => ({ word }));
 }

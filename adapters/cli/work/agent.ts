@@ -7,7 +7,7 @@ import { codeOf } from "../../client/system-error.ts";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
-import { homeFolder } from "../profile.ts";
+import { homeFolder, setIn } from "../profile.ts";
 import { toFacts } from "../text.ts";
 import { readAgentConfig, type AgentConfig, type ReadConfig } from "./agent-config.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -28,7 +28,7 @@ interface AgentCall extends Pick<CommandCall, "context" | "options"> {
 export async function runAgent(call: AgentCall, given: AgentOptions): Promise<void> {
   const { context } = call;
   const { options, places } = await withConfig(call, given);
-  const place = toPlace(options, context.environment["FLEETWRIGHT_URL"]);
+  const place = toPlace(options, setIn(context.environment, "FLEETWRIGHT_URL"));
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
   const logger = createLogger(context, options.logLevel ?? "info");
   const { token, warning } = await findToken(context, options);
