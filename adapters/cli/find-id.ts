@@ -112,6 +112,37 @@ export async function findListed<Item extends { id: string }>(
   });
 }
 
+/**
+ * The same of what has a name, which several may have: one of that name, or the one whose id begins so.
+ *
+ * @throws {UsageError} Where several are called so, or begin so.
+ * @throws {ApiError} `NOT_FOUND` where none is, with names that may have been meant.
+ */
+export async function findNamed<Item extends { id: string; name: string }>(
+  kind: string,
+  typed: string,
+  list: ListPage<Item>,
+): Promise<Item> {
+  const items: Item[] = [];
+  for await (const item of each(list)) items.push(item);
+  const [named, another] = items.filter(({ name }) => name === typed);
+  if (another)
+    throw new UsageError(`Several ${kind}s are called ${JSON.stringify(typed)}: name one by its id.`);
+  if (named) return named;
+  const isId = /^[0-9a-f][0-9a-f-]{3,}$/i.test(typed);
+  const begun = isId ? items.filter(({ id }) => id.startsWith(typed.toLowerCase())) : [];
+  const [first, second] = begun;
+  if (second)
+    throw ambiguous(
+      kind,
+      typed,
+      begun.map(({ id, name }) => ({ id, about: name })),
+    );
+  if (first) return first;
+  const names = items.map(({ name }) => name);
+  throw notFound(`There is no ${kind} ${JSON.stringify(typed)}.${didYouMean(typed, names)}`);
+}
+
 /** Every item of a list, page by page. */
 export async function* each<Item>(list: ListPage<Item>): AsyncGenerator<Item> {
   let cursor: string | null | undefined;
@@ -122,22 +153,58 @@ export async function* each<Item>(list: ListPage<Item>): AsyncGenerator<Item> {
   } while (cursor !== null);
 }
 
-/** Says which name may have been meant, where something of another name is not there. */
+/** What a command was told the names of. */
+export type NamedKind = "assignment" | "module" | "secret";
+
+/** Names as they were typed. */
+export type TypedNames = Partial<Record<NamedKind, string | readonly string[] | undefined>>;
+
+/** Says which name may have been meant, where something of another name is not there or nothing can have such a name. */
 export async function withSuggestion<Result>(
-  typed: string,
+  call: { readonly client: Client },
+  names: TypedNames,
   work: () => Promise<Result>,
-  list: ListPage<{ name: string }>,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== "NOT_FOUND") throw error;
-    // The first page alone: a hint is worth no more.
-    const { items } = await list({ limit: 500 });
-    const names = items.map(({ name }) => name);
+    if (!(error instanceof ApiError) || !isOfNames(error)) throw error;
+    for (const kind of namedKinds) {
+      const typed = [names[kind] ?? []].flat().map((name) => name.replace(/@.*$/, ""));
+      if (typed.length > 0) requireKnown(error, { kind, typed, known: await namesOf(call.client, kind) });
+    }
+    throw error;
+  }
+}
+
+const namedKinds: readonly NamedKind[] = ["assignment", "module", "secret"];
+
+/** Whether a refusal may be one of a name: it is not there, or is none. */
+function isOfNames({ code, problem }: ApiError): boolean {
+  if (code !== "VALIDATION_FAILED") return code === "NOT_FOUND";
+  const faults = problem.errors ?? [];
+  return faults.every(({ pointer }) =>
+    /^\/(name|module|assignment|secret_before|(remove_)?modules\/\d+)$/.test(pointer),
+  );
+}
+
+/** The first page alone: a hint is worth no more. */
+async function namesOf(client: Client, kind: NamedKind): Promise<string[]> {
+  const { items } = await client[`${kind}s`].list({ limit: 500 });
+  return items.map(({ name }) => name);
+}
+
+/** @throws {ApiError} Where a name is not known, with those that it is near to. */
+function requireKnown(
+  { code, message }: ApiError,
+  { kind, typed, known }: { kind: NamedKind; typed: readonly string[]; known: readonly string[] },
+): void {
+  for (const name of typed) {
     // Where there is one of that name, something else was not found.
-    const hint = names.includes(typed) ? "" : didYouMean(typed, names);
-    throw hint === "" ? error : notFound(`${error.message}${hint}`);
+    const hint = known.includes(name) ? "" : didYouMean(name, known);
+    if (hint === "") continue;
+    if (code !== "NOT_FOUND") throw notFound(`There is no ${kind} ${JSON.stringify(name)}.${hint}`);
+    if (message.includes(name)) throw notFound(`${message}${hint}`);
   }
 }
 

@@ -219,7 +219,7 @@ export class YamlText {
   }
 
   #key(pair: Pair<ParsedNode, ParsedNode | null>, path: Issue["path"]): string | null {
-    const { isAlias, isScalar } = yamlPackage();
+    const { isScalar } = yamlPackage();
     const { key } = pair;
     // An own property of this name can't be made by assignment.
     if (isScalar(key) && typeof key.value === "string" && key.value !== "__proto__") {

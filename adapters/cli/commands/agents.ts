@@ -7,6 +7,7 @@ import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
+import { withSuggestion } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { idColumn, toFacts, toLines, toTable, wideColumn } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -45,7 +46,11 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .option("--search <text>", "only those with this in their name")
     .option(...limitOption)
     .action(
-      run((call, options: ListOptions) => call.showList(call.client.agents.list, toFilter(options), columns)),
+      run((call, options: ListOptions) => {
+        const names = { module: options.module, secret: options.secretBefore };
+        const list = () => call.showList(call.client.agents.list, toFilter(options), columns);
+        return withSuggestion(call, names, list);
+      }),
     );
   agents
     .command("show <agent>")

@@ -49,8 +49,8 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .description("show one assignment, the agents that it matches and what each has of its modules")
     .action(
       run(async (call, name: string) => {
-        const { list } = call.client.assignments;
-        const assignment = await withSuggestion(name, () => call.client.assignments.get(name), list);
+        const get = () => call.client.assignments.get(name);
+        const assignment = await withSuggestion(call, { assignment: name }, get);
         call.show(assignment, (view) => describeAssignment(assignment, view));
       }),
     );
@@ -61,8 +61,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, name: string, options: SureOptions) => {
         await makeSure(call, options, `Remove the assignment ${name}`);
-        const { list } = call.client.assignments;
-        await withSuggestion(name, () => call.client.assignments.remove(name), list);
+        await withSuggestion(call, { assignment: name }, () => call.client.assignments.remove(name));
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
@@ -81,7 +80,8 @@ function addCreateCommand(assignments: Command, run: Run): void {
     run(async (call, name: string, options: CreateOptions) => {
       const { selector, module: modules } = options;
       const input = { name, ...toFields(options), selector, modules };
-      const assignment = await call.client.assignments.create(input);
+      const work = () => call.client.assignments.create(input);
+      const assignment = await withSuggestion(call, { module: modules }, work);
       call.show(assignment, () => describeMatches(assignment));
     }),
   );
@@ -108,9 +108,9 @@ function addUpdateCommand(assignments: Command, run: Run): void {
           throw new UsageError("--time-zone is that of --schedule; give both.");
         const change = { ...toFields(options), ...(schedule === false && { schedule: null }) };
         if (Object.keys(change).length === 0) throw new UsageError("Say what is to be changed.");
-        const { list } = call.client.assignments;
+        const names = { assignment: name, module: options.module };
         const work = () => call.client.assignments.update(name, change);
-        const assignment = await withSuggestion(name, work, list);
+        const assignment = await withSuggestion(call, names, work);
         call.show(assignment, () => describeMatches(assignment));
       }),
     );
@@ -140,7 +140,7 @@ function addRunCommands(assignments: Command, run: Run): void {
     .option("--no-wait", "answer at once")
     .action(
       run((call, name: string, options: { wait: boolean }) =>
-        withSuggestion(name, () => planAssignment(call, name, options), call.client.assignments.list),
+        withSuggestion(call, { assignment: name }, () => planAssignment(call, name, options)),
       ),
     );
   const apply = assignments
@@ -152,7 +152,7 @@ function addRunCommands(assignments: Command, run: Run): void {
     .option(...yesOption);
   addStrategyOptions(apply).action(
     run((call, name: string, options: AssignmentRunOptions) =>
-      withSuggestion(name, () => applyAssignment(call, name, options), call.client.assignments.list),
+      withSuggestion(call, { assignment: name }, () => applyAssignment(call, name, options)),
     ),
   );
 }

@@ -6,7 +6,7 @@ import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
-import { didYouMean, each, findListed } from "../find-id.ts";
+import { findListed, findNamed } from "../find-id.ts";
 import { gather, gatherParam, limitOption, type ParamOptions } from "../options.ts";
 import { readText } from "../read-text.ts";
 import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
@@ -221,24 +221,7 @@ async function test(call: CommandCall, channel: string): Promise<ExitCode> {
 /** A channel by its id, or by a name that one alone has. */
 async function findChannel({ client }: CommandCall, wanted: string): Promise<Channel> {
   if (/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(wanted)) return client.channels.get(wanted);
-  const found: Channel[] = [];
-  const names: string[] = [];
-  for await (const channel of each(client.channels.list)) {
-    names.push(channel.name);
-    if (channel.name === wanted) found.push(channel);
-  }
-  const [channel] = found;
-  if (!channel && /^[0-9a-f][0-9a-f-]{7,}$/i.test(wanted)) {
-    const { list } = client.channels;
-    return client.channels.get(await findListed("channel", wanted, { list, aboutOf: ({ name }) => name }));
-  }
-  if (!channel)
-    throw new UsageError(`There is no channel ${JSON.stringify(wanted)}.${didYouMean(wanted, names)}`);
-  if (found.length > 1)
-    throw new UsageError(
-      `${found.length} channels are called ${JSON.stringify(wanted)}: name one by its id.`,
-    );
-  return channel;
+  return findNamed("channel", wanted, client.channels.list);
 }
 
 function lastOf({ last_delivery }: Channel): string {

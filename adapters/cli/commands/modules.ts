@@ -32,8 +32,8 @@ export function addModulesCommands(program: Command, run: Run): void {
     .option("--revision <number>", "an older revision", integer(1, 1_000_000_000))
     .action(
       run(async (call, name: string, options: { revision?: number }) => {
-        const { list } = call.client.modules;
-        const module = await withSuggestion(name, () => call.client.modules.get(name, options), list);
+        const get = () => call.client.modules.get(name, options);
+        const module = await withSuggestion(call, { module: name }, get);
         call.show(module, () => toSafeText(module.content));
       }),
     );
@@ -70,8 +70,7 @@ export function addModulesCommands(program: Command, run: Run): void {
     .action(
       run(async (call, name: string, options: SureOptions) => {
         await makeSure(call, options, `Remove the module ${name}`);
-        const { list } = call.client.modules;
-        await withSuggestion(name, () => call.client.modules.remove(name), list);
+        await withSuggestion(call, { module: name }, () => call.client.modules.remove(name));
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );

@@ -3,7 +3,7 @@ import type { OperationOutputList } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
-import { findOperation } from "../find-id.ts";
+import { findOperation, withSuggestion } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { watchOperation } from "../run-one.ts";
 import { describeOperation, operationColumns } from "../show-results.ts";
@@ -30,7 +30,9 @@ export function addOperationsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, { agent, ...filter }: ListOptions) => {
         const node = agent === undefined ? {} : { node_id: (await findAgent(call.client, agent)).node_id };
-        await call.showList(call.client.operations.list, { ...filter, ...node }, operationColumns);
+        await withSuggestion(call, { assignment: filter.assignment }, () =>
+          call.showList(call.client.operations.list, { ...filter, ...node }, operationColumns),
+        );
       }),
     );
   operations

@@ -6,7 +6,7 @@ import { collect } from "../call.ts";
 import type { CommandCall, Run } from "../call.ts";
 import type { TableView } from "../cells.ts";
 import { UsageError } from "../failure.ts";
-import { findRollout } from "../find-id.ts";
+import { findRollout, withSuggestion } from "../find-id.ts";
 import { integer, limitOption } from "../options.ts";
 import { describeStrategy } from "../rollout-options.ts";
 import { describeGroups } from "../show-groups.ts";
@@ -30,7 +30,11 @@ export function addRolloutsCommands(program: Command, run: Run): void {
     .option("--status <status>", "only those with this status")
     .option(...limitOption)
     .action(
-      run((call, options: ListOptions) => call.showList(call.client.rollouts.list, { ...options }, columns)),
+      run((call, options: ListOptions) =>
+        withSuggestion(call, { assignment: options.assignment }, () =>
+          call.showList(call.client.rollouts.list, { ...options }, columns),
+        ),
+      ),
     );
   rollouts
     .command("show <rollout>")

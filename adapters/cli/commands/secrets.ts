@@ -50,8 +50,7 @@ export function addSecretsCommands(program: Command, run: Run): void {
     .description("show what is known of a secret, without its value")
     .action(
       run(async (call, name: string) => {
-        const { list } = call.client.secrets;
-        show(call, await withSuggestion(name, () => call.client.secrets.get(name), list));
+        show(call, await withSuggestion(call, { secret: name }, () => call.client.secrets.get(name)));
       }),
     );
   addSet(secrets, run);
@@ -68,8 +67,7 @@ export function addSecretsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, name: string, options: SureOptions) => {
         await makeSure(call, options, `Remove the secret ${name} with all its values`);
-        const { list } = call.client.secrets;
-        await withSuggestion(name, () => call.client.secrets.remove(name), list);
+        await withSuggestion(call, { secret: name }, () => call.client.secrets.remove(name));
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );

@@ -6,6 +6,7 @@ import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
+import { withSuggestion } from "../find-id.ts";
 import { forget } from "../forget.ts";
 import type { ForgetOptions } from "../forget.ts";
 import { gather, integer, limitOption, paramOption } from "../options.ts";
@@ -106,7 +107,10 @@ function addRunCommand(program: Command, run: Run, kind: "plan" | "apply"): void
       .option(...yesOption);
   }
   command.action(
-    run((call, agent: string | undefined, options: RunOptions) => runOne(call, { kind, agent, options })),
+    run((call, agent: string | undefined, options: RunOptions) => {
+      const names = [...(options.module ?? []), ...(options.removeModule ?? [])];
+      return withSuggestion(call, { module: names }, () => runOne(call, { kind, agent, options }));
+    }),
   );
 }
 

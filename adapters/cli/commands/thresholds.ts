@@ -5,7 +5,7 @@ import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
-import { findListed } from "../find-id.ts";
+import { findNamed } from "../find-id.ts";
 import { decimal, integer, limitOption } from "../options.ts";
 import { idColumn, timeColumn, toFacts, toLines, type Column } from "../text.ts";
 
@@ -87,9 +87,9 @@ export function addThresholdsCommands(program: Command, run: Run): void {
   addAlarms(program, run);
 }
 
-function findThreshold({ client }: CommandCall, typed: string): Promise<string> {
-  const { list } = client.thresholds;
-  return findListed("threshold", typed, { list, aboutOf: ({ name }) => name });
+async function findThreshold({ client }: CommandCall, typed: string): Promise<string> {
+  const { id } = await findNamed("threshold", typed, client.thresholds.list);
+  return id;
 }
 
 function addCreate(thresholds: Command, run: Run): void {
@@ -146,7 +146,7 @@ function addAlarms(program: Command, run: Run): void {
     .command("alarms")
     .description("list the alarms that there are now, newest first")
     .option(...limitOption)
-    .option("--threshold <id>", "only those of this threshold")
+    .option("--threshold <threshold>", "only those of this threshold")
     .option("--agent <agent>", "only those of this agent")
     .addOption(severityOption("only those of this severity"))
     .action(
@@ -163,7 +163,7 @@ function addAlarms(program: Command, run: Run): void {
             call.client.thresholds.alarms,
             {
               ...rest,
-              ...(threshold !== undefined && { threshold_id: threshold }),
+              ...(threshold !== undefined && { threshold_id: await findThreshold(call, threshold) }),
               ...(agent !== undefined && { node_id: (await findAgent(call.client, agent)).node_id }),
             },
             alarmColumns,

@@ -123,7 +123,9 @@ describe("fleetwright channels", () => {
     expect(received.at(-1)).toMatchObject({ path: "/x", headers: { authorization: "c4nary" } });
     expect(await print("channels", "deliveries", "On call")).toContain("ID");
     expect(await print("channels", "remove", "--yes", "On call")).toBe("On call is removed.\n");
-    expect((await run("channels", "show", "On call")).stderr).toContain('There is no channel "On call".');
+    const gone = await run("channels", "show", "On call");
+    expect(gone.stderr).toContain('NOT_FOUND: There is no channel "On call".');
+    expect(gone.code).toBe(1);
   });
 
   it("refuses a config that is none, without a word of it", async () => {

@@ -54,6 +54,7 @@ describe("did you mean", () => {
     const content = "name: nginx\nresources: []\n";
     await runIn(line.folder, ["modules", "upload", "-"], undefined, content);
     await line.print("assignments", "create", "pages", "--selector", "role=web", "--module", "nginx");
+    await line.print("thresholds", "create", "busy", "--metric", "load.5", "--above", "800");
     for (const [args, told] of [
       [["agents", "show", "wbe-1"], 'NOT_FOUND: There is no agent "wbe-1". Did you mean "web-1"?'],
       [["modules", "show", "ngnix"], 'Did you mean "nginx"?'],
@@ -62,6 +63,20 @@ describe("did you mean", () => {
       [["assignments", "apply", "pgaes"], 'Did you mean "pages"?'],
       [["assignments", "update", "pgaes", "--enforce"], 'Did you mean "pages"?'],
       [["assignments", "remove", "pgaes", "--yes"], 'Did you mean "pages"?'],
+      [["modules", "show", "NGINX"], 'NOT_FOUND: There is no module "NGINX". Did you mean "nginx"?'],
+      [["modules", "remove", "Nginx", "--yes"], 'Did you mean "nginx"?'],
+      [["assignments", "show", "Pages"], 'There is no assignment "Pages". Did you mean "pages"?'],
+      [["assignments", "plan", "PAGES"], 'Did you mean "pages"?'],
+      [["assignments", "update", "Pages", "--enforce"], 'Did you mean "pages"?'],
+      [["assignments", "update", "pages", "--module", "ngnix@3"], 'Did you mean "nginx"?'],
+      [["assignments", "create", "x", "--selector", "*", "--module", "Nginx"], 'Did you mean "nginx"?'],
+      [["plan", "web-1", "--module", "ngnix"], 'Did you mean "nginx"?'],
+      [["apply", "web-1", "--remove-module", "Nginx"], 'Did you mean "nginx"?'],
+      [["agents", "list", "--module", "Nginx"], 'Did you mean "nginx"?'],
+      [["rollouts", "list", "--assignment", "Pages"], 'Did you mean "pages"?'],
+      [["operations", "list", "--assignment", "Pages"], 'Did you mean "pages"?'],
+      [["thresholds", "show", "bsuy"], 'NOT_FOUND: There is no threshold "bsuy". Did you mean "busy"?'],
+      [["alarms", "--threshold", "Busy"], 'Did you mean "busy"?'],
       [["agents", "lst"], "Did you mean list?"],
       [["agents", "list", "--statsu", "pending"], "Did you mean --status?"],
     ] as const) {
@@ -74,6 +89,10 @@ describe("did you mean", () => {
     expect(other.stderr).toContain("NOT_FOUND");
     expect(other.stderr).not.toContain("Did you mean");
     expect((await line.run("modules", "show", "something")).stderr).not.toContain("Did you mean");
+    const [id = ""] = (await line.print("thresholds", "list", "-o", "name")).split("\n");
+    for (const typed of ["busy", id.slice(0, 13)])
+      expect(await line.print("alarms", "--threshold", typed)).toContain("THRESHOLD");
+    expect(await line.print("thresholds", "show", "busy")).toContain(id);
   });
 });
 
