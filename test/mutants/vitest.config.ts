@@ -10,4 +10,10 @@ const exclude = [
   "test/adapters/client/{bundle-size,generated,hover,input-types,package-types}.test.ts",
 ];
 
-export default defineConfig({ ...base, test: { ...test, include, exclude } });
+// Mutants that never end are ended by Stryker, which knows how long the tests took without any: this only keeps a slow machine from failing them.
+const testTimeout = 600_000;
+
+export default defineConfig({
+  ...base,
+  test: { ...test, include, exclude, testTimeout, hookTimeout: testTimeout },
+});
