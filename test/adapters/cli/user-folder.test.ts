@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { runCommandLine } from "fleetwright/cli";
-import { homeFolder } from "../../../adapters/cli/profile.ts";
 import { processContext } from "../../../adapters/cli/process-context.ts";
+import { homeFolder } from "../../../adapters/cli/profile.ts";
 import {
   runIn,
   startCommandLine,

@@ -2,8 +2,8 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createClient } from "fleetwright/client";
 import type { ClientOptions, Fetch } from "fleetwright/client";
-import { isPassing, resolveRetry } from "../../../adapters/client/retry.ts";
 import { ApiError, toApiError, unreachable } from "../../../adapters/client/api-error.ts";
+import { isPassing, resolveRetry } from "../../../adapters/client/retry.ts";
 
 const problem = { type: "/problems/x", title: "x", status: 409, detail: "It is so.", code: "NEW_CODE" };
 const gateway = { status: 502, code: "PEER_ERROR", message: /status 502 and no explanation/ };
