@@ -189,6 +189,21 @@ export class Context {
     }
   }
 
+  /**
+   * What is read of something after the commit that made it, or what that commit made where it can't be read: a call that took effect
+   * must not fail for want of its answer.
+   *
+   * @param committed - As it is on disk since the commit, with whatever was read before.
+   */
+  async readBack<T>(read: () => Promise<T>, committed: T): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      this.logger.warn("A call took effect, and could not be answered with anything newer.", { error });
+      return committed;
+    }
+  }
+
   async #commit({ caller, writes, inputs, reserve }: AuditedCommit): Promise<CommitResult> {
     if (inputs.length === 0) return this.#write(caller, writes, reserve);
     const missing = this.#missing;

@@ -38,25 +38,37 @@ export class Discovery {
   async broadcast(caller: Caller, input: z.input<typeof broadcastInput> = {}): Promise<Discovered> {
     await this.#context.authorize(caller, "discovery.broadcast");
     const { target, timeout_ms } = parseInput(broadcastInput, input);
-    this.#takeTurn();
-    const plan = target === undefined ? this.#planAll() : [await this.#planOne(target)];
-    if (plan.length === 0) throw noAddress();
+    const giveBack = this.#takeTurn();
+    try {
+      const plan = target === undefined ? this.#planAll() : [await this.#planOne(target)];
+      if (plan.length === 0) throw noAddress();
+      await this.#tell(caller, plan);
+      return await this.#announce(plan, timeout_ms);
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+  }
+
+  #tell(caller: Caller, plan: readonly PlannedAnnouncement[]): Promise<unknown> {
     const sent_to = plan.map(({ to }) => to);
-    await this.#context.commit(caller, [], {
+    return this.#context.commit(caller, [], {
       type: "discovery.announced",
       summary: `An announcement was sent to ${sent_to.slice(0, 3).join(", ")}${sent_to.length > 3 ? " and others" : ""}`,
       metadata: { sent_to: sent_to.slice(0, 100) },
     });
-    return this.#announce(plan, timeout_ms);
   }
 
-  #takeTurn(): void {
+  /** The function returned is for a call that was refused: then another may be made at once. */
+  #takeTurn(): () => void {
     const now = this.#context.clock.monotonic();
     if (now < this.#nextAt) {
       const retry_after_seconds = Math.ceil((this.#nextAt - now) / 1_000);
       throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds } });
     }
+    const before = this.#nextAt;
     this.#nextAt = now + restMs;
+    return () => void (this.#nextAt = before);
   }
 
   #planAll(): PlannedAnnouncement[] {
@@ -90,7 +102,7 @@ export class Discovery {
       for (const socket of sockets) socket?.close();
     }
     const sent_to = plan.flatMap(({ to }, at) => (sockets[at] ? [to] : []));
-    return { sent_to, responses: await this.#toResponses(answers.heard) };
+    return { sent_to, responses: this.#toResponses(answers.heard) };
   }
 
   /**
@@ -144,11 +156,13 @@ export class Discovery {
     });
   }
 
-  async #toResponses(answers: readonly HeardAnswer[]): Promise<Discovered["responses"]> {
-    const known = await this.#agents.registry.findAll(answers.map(({ node_id }) => node_id));
-    const statuses = new Map(known.map(({ value }) => [value.node_id, value.status]));
+  #toResponses(answers: readonly HeardAnswer[]): Discovered["responses"] {
+    const { registry } = this.#agents;
     return answers
-      .map((answer) => ({ ...answer, approval_status: statuses.get(answer.node_id) ?? ("unknown" as const) }))
+      .map((answer) => ({
+        ...answer,
+        approval_status: registry.statusOf(answer.node_id) ?? ("unknown" as const),
+      }))
       .sort((a, b) => (a.node_id < b.node_id ? -1 : 1));
   }
 }

@@ -14,7 +14,18 @@ import { concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
 import { DriftEnforcement } from "./enforcement.ts";
 import { ScheduledChecks } from "./scheduled-checks.ts";
-import type { AgentDrift } from "./schemas.ts";
+import type { AgentDrift, DriftDetail } from "./schemas.ts";
+
+/** A check that was made, and what it is known by. */
+export interface BegunCheck {
+  operation: Readonly<OperationDocument>;
+  record: DriftDocument;
+}
+
+/** A check as callers see it. */
+export function toDetail(record: Readonly<DriftDocument>, resources: DriftDetail["resources"]): DriftDetail {
+  return { ...record, counts: toCounts(record.counts), resources };
+}
 
 /** Has machines checked, by hand and regularly, and what was found put right where that is wanted. Whoever asks has authorized. */
 export class DriftService {
@@ -42,7 +53,7 @@ export class DriftService {
     this.#scheduled = new ScheduledChecks(context, {
       ...features,
       work: this.#work,
-      begin: (nodeId) => this.begin(systemCaller, nodeId, "scheduled"),
+      begin: async (nodeId) => (await this.begin(systemCaller, nodeId, "scheduled")).record.drift_id,
     });
     features.operations.onEnd("check", async ({ operation, isCorrection }) => {
       const { node_id, operation_id } = operation;
@@ -104,32 +115,35 @@ export class DriftService {
     return this.#work.stop();
   }
 
-  /** Makes a check and puts it in line for its agent. Resolves with its id. */
-  async begin(caller: Caller, nodeId: string, trigger: DriftDocument["trigger"]): Promise<string> {
+  /** Makes a check and puts it in line for its agent. Resolves with it as it was written. */
+  async begin(caller: Caller, nodeId: string, trigger: DriftDocument["trigger"]): Promise<BegunCheck> {
     const agent = await this.#agents.requireApproved(nodeId);
     const baseline = (await this.#operations.stateOf(nodeId))?.baseline;
     if (!baseline) throw new OrchestratorError("NO_BASELINE");
     if (!this.#agents.presence.isConnected(nodeId)) throw new OrchestratorError("AGENT_OFFLINE");
     const name = agent.name ?? agent.hostname;
-    const record = { node_id: nodeId, baseline_operation_id: baseline.operation_id };
+    const facts = { node_id: nodeId, baseline_operation_id: baseline.operation_id };
+    const begun = { ...facts, ...this.#newRecord(trigger) };
+    const recordOf = (id: string): DriftDocument => ({ drift_id: id, ...begun });
     const requestedEvent = (id: string): EventInput => ({
       type: "drift.checkRequested",
       target: { type: "drift", id, name },
       summary: `A drift check of ${name} was requested`,
-      metadata: record,
+      metadata: facts,
     });
-    const { operation_id } = await this.#operations.request(caller, {
+    const operation = await this.#operations.request(caller, {
       kind: "check",
       nodeId,
       agentName: name,
       desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
+      answer: ({ operation_id }) => toDetail(recordOf(operation_id), []),
       change: ([driftId = ""]) => ({
-        writes: [toRecordPut({ ...record, ...this.#newRecord(driftId, trigger) }, 0)],
+        writes: [toRecordPut(recordOf(driftId), 0)],
         // Nobody asked for a scheduled one; what it finds is told where it is news.
         events: trigger === "manual" ? [requestedEvent(driftId)] : [],
       }),
     });
-    return operation_id;
+    return { operation, record: recordOf(operation.operation_id) };
   }
 
   #note(operation: Readonly<OperationDocument>): void {
@@ -139,11 +153,9 @@ export class DriftService {
   }
 
   #newRecord(
-    driftId: string,
     trigger: DriftDocument["trigger"],
-  ): Omit<DriftDocument, "node_id" | "baseline_operation_id"> {
+  ): Omit<DriftDocument, "drift_id" | "node_id" | "baseline_operation_id"> {
     return {
-      drift_id: driftId,
       status: "running",
       trigger,
       checked_at: this.#context.timestamp(),

@@ -9,7 +9,7 @@ import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { toCounts } from "../state/result.ts";
 import type { DriftDocument } from "./documents.ts";
-import type { DriftService } from "./drift-service.ts";
+import { toDetail, type DriftService } from "./drift-service.ts";
 import {
   checkDriftInput,
   driftIdInput,
@@ -41,9 +41,9 @@ export class Drift {
   async check(caller: Caller, input: z.input<typeof checkDriftInput>): Promise<DriftDetail> {
     await this.#context.authorize(caller, "drift.check");
     const { node_id, wait_seconds } = parseInput(checkDriftInput, input);
-    const driftId = await this.#service.begin(caller, node_id, "manual");
-    await this.#operations.wait(driftId, wait_seconds);
-    return this.#detail(driftId);
+    const { operation, record } = await this.#service.begin(caller, node_id, "manual");
+    await this.#operations.wait(operation, wait_seconds);
+    return this.#context.readBack(() => this.#detail(record.drift_id), toDetail(record, []));
   }
 
   /** Lists the checks of one agent, newest first. */
@@ -104,6 +104,6 @@ export class Drift {
     if (!record)
       throw new OrchestratorError("NOT_FOUND", { message: `There is no drift record ${driftId}.` });
     const { results: resources } = await this.#operations.resultsOf(driftId);
-    return { ...record.value, counts: toCounts(record.value.counts), resources };
+    return toDetail(record.value, resources);
   }
 }

@@ -50,6 +50,8 @@ export interface OperationRequest {
   queueSeconds?: number | undefined;
   assignment?: string;
   rolloutId?: string;
+  /** What the call that asks for it is answered with, should nothing more become known of it; absent = nobody is answered. */
+  answer?: (operation: Readonly<OperationDocument>) => unknown;
   /** What else is written in the step that makes it, or them, by their ids. */
   change?: (operationIds: readonly string[]) => OperationChange;
 }

@@ -1,10 +1,10 @@
 import type { Streams } from "../access/streams.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
-import type { Caller } from "../callers/caller.ts";
+import { answering, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
@@ -37,6 +37,8 @@ import { StateRecorder } from "./state-recorder.ts";
 import { StoredPlans } from "./stored-plans.ts";
 
 const defaultWaitSeconds = 30;
+/** Operations that are told to end together, so that they are written together. */
+const cancelsAtOnce = 100;
 
 /** Operations for other features: makes them, has agents carry them out, and tells how they ended. Whoever asks has authorized. */
 export class OperationService {
@@ -130,6 +132,7 @@ export class OperationService {
   ): Promise<Readonly<OperationDocument>[]> {
     const operations: OperationDocument[] = [];
     for (const request of requests) operations.push(await toDocument(this.parts, caller, request));
+    for (const [at, { answer }] of requests.entries()) if (answer) answering(caller, answer(operations[at]!));
     const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
     await this.store.create(caller, operations, {
       ...added,
@@ -143,9 +146,12 @@ export class OperationService {
     return this.#desired.reader();
   }
 
-  /** Waits until an operation has ended, or for a time, and returns it as it is then. */
-  async wait(operationId: string, waitSeconds: number = defaultWaitSeconds): Promise<Operation> {
-    return this.parts.view(await this.outcomes.wait(operationId, waitSeconds * 1000));
+  /** Waits until an operation that was made has ended, or for a time, and returns it as it is then. Never rejects. */
+  async wait(
+    operation: Readonly<OperationDocument>,
+    waitSeconds: number = defaultWaitSeconds,
+  ): Promise<Operation> {
+    return this.parts.view(await this.outcomes.wait(operation, waitSeconds * 1000));
   }
 
   /** What is known of a machine since its newest applies; null where there was none. */
@@ -208,8 +214,10 @@ export class OperationService {
           message: `The operation ${operationId} has ended: ${before.status}.`,
         });
       const subject = operationSubject(before)!;
+      const cancelled = { ...before, cancel_requested: true };
+      answering(caller, this.parts.view(cancelled));
       return {
-        operation: { ...before, cancel_requested: true },
+        operation: cancelled,
         events: [
           {
             type: "operation.cancelRequested",
@@ -221,6 +229,30 @@ export class OperationService {
       };
     });
     return operation;
+  }
+
+  /** Takes what is in line for a rollout out of it. */
+  async withdrawAll(rolloutId: string): Promise<void> {
+    const waiting: string[] = [];
+    for await (const { operation_id, status } of this.store.ofRollout(rolloutId))
+      if (status === "queued") waiting.push(operation_id);
+    // Begun together: of those that were begun while others are read, nobody would hear if they failed before that ended.
+    await Promise.all(waiting.map((operationId) => this.dispatcher.withdraw(operationId)));
+  }
+
+  /** Has all that is open of a rollout stopped, as {@link requestCancel} does. Made again, it goes on with what it has not asked. */
+  async cancelAll(caller: Caller, rolloutId: string): Promise<void> {
+    const open: string[] = [];
+    for await (const operation of this.store.ofRollout(rolloutId))
+      if (isOpen(operation) && operation.cancel_requested !== true) open.push(operation.operation_id);
+    const cancel = async (operationId: string): Promise<void> => {
+      await this.requestCancel(caller, operationId).catch((error: unknown) => {
+        // One that has ended meanwhile needs no end.
+        if (!isOrchestratorError(error, "INVALID_TRANSITION")) throw error;
+      });
+    };
+    for (let at = 0; at < open.length; at += cancelsAtOnce)
+      await Promise.all(open.slice(at, at + cancelsAtOnce).map(cancel));
   }
 
   /** The results of an operation, also of a drift check. */

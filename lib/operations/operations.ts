@@ -12,6 +12,7 @@ import { believe } from "./believed-state.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isListed } from "./operation-kinds.ts";
 import { listOperations } from "./operation-list.ts";
+import type { OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationService } from "./operation-service.ts";
 import {
@@ -93,8 +94,7 @@ export class Operations {
     await this.#context.authorize(caller, "state.forget");
     const { node_id, resources, wait_seconds } = parseInput(forgetInput, input);
     const request = await this.#runs.prepareForgetting({ node_id, resources });
-    const { operation_id } = await this.#service.request(caller, request);
-    return requireTruth(await this.#service.wait(operation_id, wait_seconds));
+    return requireTruth(await this.#follow(caller, request, wait_seconds));
   }
 
   /** Lists operations of all agents, newest first. */
@@ -183,12 +183,20 @@ export class Operations {
     const operation = await this.#service.requestCancel(caller, operation_id);
     // What waits ends at once; what runs, when its agent has stopped it.
     const waitMs = operation.status === "queued" ? cancelWaitMs : 0;
-    return this.#service.parts.view(await this.#service.outcomes.wait(operation_id, waitMs));
+    return this.#service.parts.view(await this.#service.outcomes.wait(operation, waitMs));
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
-    const { operation_id } = await this.#service.request(caller, await this.#runs.prepare(kind, input));
-    return this.#service.wait(operation_id, input.wait_seconds);
+    return this.#follow(caller, await this.#runs.prepare(kind, input), input.wait_seconds);
+  }
+
+  async #follow(
+    caller: Caller,
+    request: OperationRequest,
+    waitSeconds: number | undefined,
+  ): Promise<Operation> {
+    const { view } = this.#service.parts;
+    return this.#service.wait(await this.#service.request(caller, { ...request, answer: view }), waitSeconds);
   }
 
   async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {

@@ -55,13 +55,19 @@ export type RolloutCorrection = (
   after: Readonly<OperationDocument>,
 ) => Promise<OperationChange>;
 
+/** Who waits for the end of an operation, and hears of it until then. */
+interface Waiter {
+  hear: (operation: Readonly<OperationDocument>) => void;
+  wake: () => void;
+}
+
 export class OutcomeRecorder {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #feeds: ProgressFeeds;
   readonly #completions = new Map<OperationDocument["kind"], Completion>();
   #correction: RolloutCorrection = () => Promise.resolve({});
-  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #waiters = new Map<string, Set<Waiter>>();
   /** Operations of one agent end one after another: each changes what is known of it, and of many at once each would be tried again for the others. */
   readonly #turns = new KeyedQueue();
 
@@ -120,36 +126,45 @@ export class OutcomeRecorder {
   }
 
   #follow(operation: Readonly<OperationDocument>): void {
-    if (isOpen(operation)) return;
     const { operation_id } = operation;
-    for (const wake of this.#waiters.get(operation_id) ?? []) wake();
-    this.#feeds.end(operation_id);
+    for (const { hear } of this.#waiters.get(operation_id) ?? []) hear(operation);
+    if (!isOpen(operation)) this.#feeds.end(operation_id);
   }
 
-  /** Resolves when an operation has ended, or after a time. */
-  async wait(operationId: string, waitMs: number): Promise<Readonly<OperationDocument>> {
+  /**
+   * Waits until an operation has ended, or for a time, and resolves with the newest that was heard of it. Never rejects: it is on disk
+   * as it is known here, and whoever made it must not be told that it failed because it can't be read again.
+   */
+  async wait(known: Readonly<OperationDocument>, waitMs: number): Promise<Readonly<OperationDocument>> {
+    const { operation_id: operationId } = known;
     const waiters = this.#waiters.get(operationId) ?? new Set();
     this.#waiters.set(operationId, waiters);
+    let newest = known;
     let wake = (): void => {};
-    // The waiter is there before the operation is read: an end in between is not missed.
     const woken = new Promise<void>((resolve) => (wake = resolve));
-    waiters.add(wake);
+    const hear = (operation: Readonly<OperationDocument>): void => {
+      newest = operation;
+      if (!isOpen(operation)) wake();
+    };
+    // The waiter is there before the operation is read: an end in between is not missed.
+    const waiter = { hear, wake };
+    waiters.add(waiter);
     const timer = this.#context.clock.setTimer(waitMs, wake);
     try {
-      const operation = await this.#store.read(operationId);
-      if (!isOpen(operation) || waitMs === 0 || this.#context.leaving.signal.aborted) return operation;
-      await woken;
-      return await this.#store.read(operationId);
+      const found = await this.#context.readBack(() => this.#store.find(operationId), known);
+      if (found && newest === known) newest = found;
+      if (isOpen(newest) && waitMs > 0 && !this.#context.leaving.signal.aborted) await woken;
+      return newest;
     } finally {
       timer.cancel();
-      waiters.delete(wake);
+      waiters.delete(waiter);
       if (waiters.size === 0) this.#waiters.delete(operationId);
     }
   }
 
   /** Lets everybody go who waits: the process ends. */
   release(): void {
-    for (const waiters of this.#waiters.values()) for (const wake of waiters) wake();
+    for (const waiters of this.#waiters.values()) for (const { wake } of waiters) wake();
   }
 
   #ended(before: Readonly<OperationDocument>, outcome: Outcome): OperationDocument {

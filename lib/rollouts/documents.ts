@@ -1,4 +1,5 @@
 import type { RolloutStrategy } from "../assignments/schemas.ts";
+import type { CallOrigin } from "../callers/caller.ts";
 import type { EventSubject } from "../events.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { MemberStatus, Recap, RolloutStatus } from "./schemas.ts";
@@ -21,6 +22,8 @@ export interface RolloutDocument {
   reason?: string;
   /** How it ends once nothing runs any more; there while it is stopping. */
   ending?: "cancelled" | "failed";
+  /** Whose wish it is that a command is ended where it runs, and where they called from; absent = what runs is finished. */
+  cancelled_by?: EventSubject & { origin?: CallOrigin };
   strategy: RolloutStrategy;
   /** Set where an Admin has it begin in spite of maintenance windows. */
   override_window?: true;

@@ -3,7 +3,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
-import { toSubject, type Caller } from "../callers/caller.ts";
+import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
@@ -34,7 +34,12 @@ export interface Beginning {
   overrideWindow?: boolean | undefined;
   /** What else is written in the step that makes it. */
   writes?: readonly Write[];
+  /** What the call that asks for it is answered with, should nothing more become known of it; absent = nobody is answered. */
+  answer?: BeginningAnswer;
 }
+
+/** What a call that begins a rollout is answered with, from what it writes. */
+export type BeginningAnswer = (begun: Begun) => unknown;
 
 /** A command that is to be run on agents. */
 export interface CommandBeginning {
@@ -46,6 +51,8 @@ export interface CommandBeginning {
   timeoutSeconds?: number | undefined;
   /** Whether maintenance windows hold nothing of it. Default false. */
   overrideWindow?: boolean | undefined;
+  /** As of {@link Beginning}. */
+  answer?: BeginningAnswer;
 }
 
 /** A rollout that has begun no agent yet, and its list of agents. */
@@ -112,7 +119,8 @@ export class RolloutBeginnings {
       modules,
       ...(plan && (await this.#besides(plan, matched))),
     };
-    return this.#store(caller, { about, candidates, writes: [...writes, ...held] });
+    const { answer } = beginning;
+    return this.#store(caller, { about, candidates, writes: [...writes, ...held], answer });
   }
 
   /**
@@ -121,7 +129,7 @@ export class RolloutBeginnings {
    * @throws {OrchestratorError} `NO_MATCH` where there is none of the agents; `MAINTENANCE_WINDOW` where all are frozen.
    */
   async storeCommand(caller: Caller, beginning: CommandBeginning): Promise<Begun> {
-    const { script, command, nodeIds, strategy, timeoutSeconds } = beginning;
+    const { script, command, nodeIds, strategy, timeoutSeconds, answer } = beginning;
     const candidates = await this.#candidates(nodeIds);
     const about: About = {
       kind: "run",
@@ -132,7 +140,7 @@ export class RolloutBeginnings {
       ...(beginning.overrideWindow && { override_window: true as const }),
       ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
     };
-    return this.#store(caller, { about, candidates, script });
+    return this.#store(caller, { about, candidates, script, answer });
   }
 
   async #store(
@@ -142,11 +150,13 @@ export class RolloutBeginnings {
       candidates,
       script,
       writes = [],
+      answer,
     }: {
       about: About;
       candidates: readonly Candidate[];
       script?: ResolvedResource;
       writes?: readonly Write[];
+      answer: BeginningAnswer | undefined;
     },
   ): Promise<Begun> {
     const nodeIds = candidates.map(({ node_id }) => node_id);
@@ -186,8 +196,10 @@ export class RolloutBeginnings {
       about.override_window && kind !== "plan"
         ? [maintenance.overridden(nodeIds, { kind, target: rolloutSubject(rollout), what })]
         : [];
+    const begun = { rollout, targets };
+    if (answer) answering(caller, answer(begun));
     await this.#parts.store.write(caller, null, { rollout, event, more, writes });
-    return { rollout, targets };
+    return begun;
   }
 
   /** The agents of a plan. One that was removed since is told of, too. */

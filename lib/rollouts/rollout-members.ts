@@ -44,6 +44,13 @@ export class RolloutMembers {
     return members;
   }
 
+  /** The first agents of a rollout that was just written: none has begun. */
+  waiting({ rollout, targets }: Listed, most: number = mostShown): RolloutMember[] {
+    const to = Math.min(most, targets.agents.length);
+    const none = { operations: new Map(), refusals: new Map(), freezeOf: this.#freezeOf };
+    return toMembers(rollout, targets, { from: 0, to, ...none });
+  }
+
   /** Pages through the agents of a rollout, in its order. */
   async page(
     { rollout, targets }: Listed,

@@ -65,7 +65,9 @@ export class RolloutRun {
   #timer: Timer | null = null;
   /** The batch whose pause has passed by the process's own count: the wall clock may have been set back. */
   #pauseOver = -1;
+  /** What of its operations was asked to end. */
   #withdrawn = false;
+  #cancelled = false;
   #stepping = false;
   #asked = false;
 
@@ -78,7 +80,7 @@ export class RolloutRun {
     this.rolloutId = rollout.rollout_id;
     this.assignment = rollout.assignment;
     this.kind = rollout.kind;
-    this.#caller = toCaller(rollout);
+    this.#caller = toCaller(rollout.requested_by);
     this.targets = given.targets;
     this.#onEnd = given.onEnd;
     this.#requests = new MemberRequests(parts, given.targets.script);
@@ -233,17 +235,15 @@ export class RolloutRun {
     return true;
   }
 
-  /** What is in line is taken out of it; what runs on a machine is left to end. */
+  /** What is in line is taken out of it; what runs on a machine is left to end, but for a command that somebody cancelled. */
   async #stopFurther(stored: Stored): Promise<boolean> {
     const { operations } = this.#parts;
-    if (!this.#withdrawn && this.progress.open > 0) {
-      const waiting: string[] = [];
-      for await (const { operation_id, status } of operations.store.ofRollout(this.rolloutId))
-        if (status === "queued") waiting.push(operation_id);
-      // Begun together: of those that were begun while others are read, nobody would hear if they failed before that ended.
-      await Promise.all(waiting.map((operationId) => operations.dispatcher.withdraw(operationId)));
-    }
+    const { cancelled_by } = stored.value;
+    if (!this.#withdrawn && this.progress.open > 0) await operations.withdrawAll(this.rolloutId);
     this.#withdrawn = true;
+    if (cancelled_by && !this.#cancelled && this.progress.open > 0)
+      await operations.cancelAll(toCaller(cancelled_by), this.rolloutId);
+    this.#cancelled ||= cancelled_by !== undefined;
     return this.progress.open === 0 && this.#end(stored, stored.value.ending ?? "cancelled");
   }
 
@@ -289,8 +289,9 @@ function toRefusalPut(refusal: RefusalDocument): Write {
   return { kind: "put", collection: "rollout_refusals", key, value };
 }
 
-/** Whose wish the rollout is, so that what follows from it is told of them; it gives no rights. */
-function toCaller({ requested_by: { type, id, name } }: Readonly<RolloutDocument>): Caller {
-  if (type !== "operator") return { kind: "system" };
-  return { kind: "operator", operator_id: id, username: name, role: "Viewer", session_id: "" };
+/** Whose wish it is, so that what follows from it is told of them; it gives no rights. */
+function toCaller({ type, id, name, origin }: NonNullable<RolloutDocument["cancelled_by"]>): Caller {
+  const from = origin && { origin };
+  if (type !== "operator") return { kind: "system", ...from };
+  return { kind: "operator", operator_id: id, username: name, role: "Viewer", session_id: "", ...from };
 }

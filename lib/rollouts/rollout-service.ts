@@ -1,7 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import { systemCaller, toSubject, type Caller } from "../callers/caller.ts";
+import { answering, systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
@@ -25,7 +25,7 @@ import { toRollout } from "./rollout-view.ts";
 import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
 import type { Rollout } from "./schemas.ts";
 import { loadTargets, targetsKind, type Targets } from "./targets.ts";
-import { cancelling, type Transition } from "./transitions.ts";
+import type { Transition } from "./transitions.ts";
 
 /** Carries rollouts out, from their beginning or from where the process before left them, to their end. Whoever asks has authorized. */
 export class RolloutService {
@@ -65,7 +65,7 @@ export class RolloutService {
       work: this.#work,
       begin: async (assignment, write) => {
         const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
-        return this.#go(await this.#beginnings.store(systemCaller, how));
+        await this.#go(await this.#beginnings.store(systemCaller, how));
       },
       isRunning: (name) =>
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
@@ -98,31 +98,42 @@ export class RolloutService {
   /** A rollout that was read, as callers see it. */
   toView(rollout: Readonly<RolloutDocument>): Rollout {
     const { rollout_id } = rollout;
-    const toWall = (ms: number): number => this.#context.fleetTime.toWall(ms);
     const held = this.#operations.held.countOf(rollout_id);
-    return toRollout(rollout, { progress: this.running(rollout_id)?.progress, held, toWall });
+    return this.#toView(rollout, { progress: this.running(rollout_id)?.progress, held });
+  }
+
+  /** A rollout as it was written, whatever became of its agents since. */
+  asWritten(rollout: Readonly<RolloutDocument>): Rollout {
+    return this.#toView(rollout, { progress: undefined, held: 0 });
+  }
+
+  #toView(
+    rollout: Readonly<RolloutDocument>,
+    known: Omit<Parameters<typeof toRollout>[1], "toWall">,
+  ): Rollout {
+    return toRollout(rollout, { ...known, toWall: (ms) => this.#context.fleetTime.toWall(ms) });
   }
 
   /**
-   * Changes how a rollout stands, and has it go on from there.
+   * Changes how a rollout stands, and has it go on from there. Resolves with it as it was written.
    *
+   * @param transition.answer - What the call that asks for it is answered with, should nothing more become known of it.
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION`.
    */
-  async change(caller: Caller, rolloutId: string, { from, change }: Transition): Promise<void> {
-    await this.store.update(caller, rolloutId, (rollout) => {
-      if (from.includes(rollout.status)) return change(rollout);
-      throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${rollout.status}.` });
+  async change(
+    caller: Caller,
+    rolloutId: string,
+    { from, change, answer }: Transition & { answer: (rollout: Readonly<RolloutDocument>) => unknown },
+  ): Promise<Readonly<RolloutDocument>> {
+    const rollout = await this.store.update(caller, rolloutId, (before) => {
+      if (!from.includes(before.status))
+        throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${before.status}.` });
+      const changed = change(before);
+      answering(caller, answer(changed.rollout));
+      return changed;
     });
     await this.running(rolloutId)?.goNow();
-  }
-
-  /**
-   * Ends a rollout: what has not started is cancelled, what runs on a machine is finished there.
-   *
-   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
-   */
-  cancel(caller: Caller, rolloutId: string): Promise<void> {
-    return this.change(caller, rolloutId, cancelling(toSubject(caller).name));
+    return rollout;
   }
 
   /** One that has not ended; undefined where there is none of this id. */
@@ -170,7 +181,7 @@ export class RolloutService {
     caller: Caller,
     name: string,
     how: (assignment: Readonly<AssignmentDocument>) => Beginning,
-  ): Promise<RolloutRun> {
+  ): Promise<Begun> {
     const begun = await retryOnConflict(async () => {
       const { value: assignment } = await this.#assignments.read(name);
       return this.#beginnings.store(caller, how(assignment));
@@ -179,14 +190,13 @@ export class RolloutService {
   }
 
   /** Stores a command on its way through agents, and begins it. */
-  async beginCommand(caller: Caller, beginning: CommandBeginning): Promise<RolloutRun> {
+  async beginCommand(caller: Caller, beginning: CommandBeginning): Promise<Begun> {
     return this.#go(await this.#beginnings.storeCommand(caller, beginning));
   }
 
-  async #go({ rollout, targets }: Begun): Promise<RolloutRun> {
-    const run = this.#run(rollout, targets);
-    await run.goNow();
-    return run;
+  async #go(begun: Begun): Promise<Begun> {
+    await this.#run(begun.rollout, begun.targets).goNow();
+    return begun;
   }
 
   #run(rollout: Readonly<RolloutDocument>, targets: Targets): RolloutRun {

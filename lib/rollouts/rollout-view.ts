@@ -22,7 +22,7 @@ export function toRollout(
   const { progress, held, toWall } = known;
   const { strategy, not_before, requested_by, batch, ...others } = rollout;
   const { begun: _1, targets: _2, ending: _3, epoch: _4, plan, ...stored } = others;
-  const { recap: _5, ...shown } = stored;
+  const { recap: _5, cancelled_by: _6, ...shown } = stored;
   const recap = rollout.kind === "run" ? undefined : (progress?.recap ?? rollout.recap);
   const isPausing = !isOver(rollout.status) && not_before !== undefined;
   return {

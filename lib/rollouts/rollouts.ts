@@ -8,10 +8,10 @@ import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { readPlanned, type PlannedRollout } from "./planned-rollout.ts";
+import type { Begun } from "./rollout-beginnings.ts";
 import { listGroups } from "./rollout-groups.ts";
 import { listRollouts } from "./rollout-list.ts";
 import { RolloutMembers, type Listed } from "./rollout-members.ts";
-import type { RolloutRun } from "./rollout-run.ts";
 import type { RolloutService } from "./rollout-service.ts";
 import {
   changeRolloutInput,
@@ -28,6 +28,9 @@ import {
 } from "./schemas.ts";
 import { loadTargets } from "./targets.ts";
 import { cancelling, pausing, resuming, type Transition } from "./transitions.ts";
+
+/** How long a call waits for a rollout, and how many of its agents it is answered with. */
+type Following = Pick<z.output<typeof getRolloutInput>, "wait_seconds" | "show_agents">;
 
 /** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
@@ -78,21 +81,23 @@ export class Rollouts {
     } = parseInput(rolloutApplyInput, input);
     if (override_window) await this.#context.authorize(caller, "maintenanceWindows.update");
     const plan = planned === undefined ? undefined : await this.#planned(name, planned);
-    const run = await this.#service.begin(caller, name, (assignment) => {
+    const answer = (begun: Begun): RolloutDetail => this.#asBegun(begun, how);
+    const begun = await this.#service.begin(caller, name, (assignment) => {
       const strategy = { ...assignment.rollout, ...rollout };
-      return { assignment, kind: "apply", strategy, plan, overrideWindow: override_window };
+      return { assignment, kind: "apply", strategy, plan, overrideWindow: override_window, answer };
     });
-    return this.#follow(run, how);
+    return this.#follow(begun, how);
   }
 
   /** Tells what {@link apply} would do, on all agents at once. */
   async plan(caller: Caller, input: z.input<typeof rolloutPlanInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.plan");
     const { name, ...how } = parseInput(rolloutPlanInput, input);
-    const run = await this.#service.begin(caller, name, (assignment) => {
-      return { assignment, kind: "plan", strategy: {} };
+    const answer = (begun: Begun): RolloutDetail => this.#asBegun(begun, how);
+    const begun = await this.#service.begin(caller, name, (assignment) => {
+      return { assignment, kind: "plan", strategy: {}, answer };
     });
-    return this.#follow(run, how);
+    return this.#follow(begun, how);
   }
 
   /** Lists rollouts, newest first. */
@@ -178,15 +183,21 @@ export class Rollouts {
     return this.#change(caller, input, cancelling(toSubject(caller).name));
   }
 
-  async #follow(
-    { rolloutId }: RolloutRun,
-    {
-      wait_seconds = 30,
-      show_agents,
-    }: Pick<z.output<typeof getRolloutInput>, "wait_seconds" | "show_agents">,
-  ): Promise<RolloutDetail> {
-    await this.#service.wait(rolloutId, wait_seconds * 1000);
-    return this.#detail(rolloutId, show_agents);
+  #follow(begun: Begun, how: Following): Promise<RolloutDetail> {
+    const { wait_seconds = 30, show_agents } = how;
+    const { rollout_id } = begun.rollout;
+    const newest = async (): Promise<RolloutDetail> => {
+      await this.#service.wait(rollout_id, wait_seconds * 1000);
+      return this.#detail(rollout_id, show_agents);
+    };
+    return this.#context.readBack(newest, this.#asBegun(begun, how));
+  }
+
+  /** A rollout as it was written, before any agent began. */
+  #asBegun(begun: Begun, { show_agents }: Following): RolloutDetail {
+    const operations = this.#members.waiting(begun, show_agents);
+    const truncated = begun.targets.agents.length > operations.length;
+    return { ...this.#service.asWritten(begun.rollout), operations, truncated };
   }
 
   #planned(assignment: string, rolloutId: string): Promise<PlannedRollout> {
@@ -200,8 +211,12 @@ export class Rollouts {
   ): Promise<RolloutDetail> {
     await this.#context.authorize(caller, transition.permission);
     const { rollout_id, show_agents } = parseInput(changeRolloutInput, input);
-    await this.#service.change(caller, rollout_id, transition);
-    return this.#detail(rollout_id, show_agents);
+    const { operations, truncated } = await this.#detail(rollout_id, show_agents);
+    const answer = (rollout: Readonly<RolloutDocument>): RolloutDetail => {
+      return { ...this.#view(rollout), operations, truncated };
+    };
+    const rollout = await this.#service.change(caller, rollout_id, { ...transition, answer });
+    return this.#context.readBack(() => this.#detail(rollout_id, show_agents), answer(rollout));
   }
 
   async #detail(rolloutId: string, showAgents?: number): Promise<RolloutDetail> {

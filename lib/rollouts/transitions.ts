@@ -1,4 +1,5 @@
 /** What people make of a rollout on its way. */
+import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Permission } from "../callers/permissions.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { rolloutFacts, rolloutSubject, titleOf, type RolloutChange } from "./rollout-store.ts";
@@ -57,5 +58,21 @@ export function cancelling(who: string): Transition {
         metadata: rolloutFacts(rollout),
       },
     }),
+  };
+}
+
+/** As {@link cancelling}, of a command: it is ended where it runs, too. One that is stopping goes on to end as it would have. */
+export function cancellingRun(caller: Caller): Transition {
+  const { permission, from, change } = cancelling(toSubject(caller).name);
+  const { origin } = caller;
+  const cancelled_by = { ...toSubject(caller), ...(origin && { origin: { ...origin } }) };
+  return {
+    permission,
+    from: [...from, "stopping"],
+    change: (rollout) => {
+      if (rollout.status === "stopping") return { rollout: { cancelled_by, ...rollout } };
+      const changed = change(rollout);
+      return { ...changed, rollout: { ...changed.rollout, cancelled_by } };
+    },
   };
 }

@@ -2,17 +2,16 @@ import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { RefusalDocument } from "../rollouts/documents.ts";
+import type { RefusalDocument, RolloutDocument } from "../rollouts/documents.ts";
+import type { Begun } from "../rollouts/rollout-beginnings.ts";
 import type { RolloutService } from "../rollouts/rollout-service.ts";
+import { cancellingRun } from "../rollouts/transitions.ts";
 import { groupRun, type Refused } from "./run-groups.ts";
 import { toScript } from "./run-script.ts";
 import { runIdInput, startRunInput, type RunDetail } from "./schemas.ts";
-
-/** Operations that are told to end together, so that they are written together. */
-const cancelsAtOnce = 100;
 
 /** Commands on many agents: each a rollout that carries one script out on every agent of it, and keeps nothing of it as applied. */
 export class Runs {
@@ -52,10 +51,15 @@ export class Runs {
       strategy: rollout,
       timeoutSeconds: timeout_seconds,
       overrideWindow: parsed.override_window,
+      answer: (begun: Begun) => this.#asBegun(begun),
     };
-    const run = await this.#rollouts.beginCommand(caller, { ...asked, ...how });
-    await this.#rollouts.wait(run.rolloutId, wait_seconds * 1000);
-    return this.#detail(run.rolloutId);
+    const begun = await this.#rollouts.beginCommand(caller, { ...asked, ...how });
+    const { rollout_id } = begun.rollout;
+    const newest = async (): Promise<RunDetail> => {
+      await this.#rollouts.wait(rollout_id, wait_seconds * 1000);
+      return this.#detail(rollout_id);
+    };
+    return this.#context.readBack(newest, this.#asBegun(begun));
   }
 
   /**
@@ -70,37 +74,25 @@ export class Runs {
 
   /**
    * Ends a run: no further agent begins, and where the command runs it is ended (SIGTERM, after 5 s SIGKILL). One that is stopping
-   * already, as a call that broke off leaves it, is ended where it still runs.
+   * already, because too many failed, is ended where it still runs. Once this has succeeded it is done on every agent, whatever
+   * becomes of the process.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
    */
   async cancel(caller: Caller, input: z.input<typeof runIdInput>): Promise<RunDetail> {
     await this.#context.authorize(caller, "runs.cancel");
     const { rollout_id } = parseInput(runIdInput, input);
-    await this.#read(rollout_id);
-    await this.#rollouts.cancel(caller, rollout_id).catch(async (error: unknown) => {
-      const isRefused = isOrchestratorError(error, "INVALID_TRANSITION");
-      if (!isRefused || (await this.#read(rollout_id)).status !== "stopping") throw error;
-    });
-    const open: string[] = [];
-    for await (const operation of this.#operations.store.ofRollout(rollout_id)) {
-      const { operation_id, status, cancel_requested = false } = operation;
-      if (!cancel_requested && (status === "queued" || status === "running")) open.push(operation_id);
-    }
-    for (let at = 0; at < open.length; at += cancelsAtOnce)
-      await Promise.all(
-        open.slice(at, at + cancelsAtOnce).map((operationId) => this.#cancelOne(caller, operationId)),
-      );
-    return this.#detail(rollout_id);
+    const { groups, ungrouped } = await this.#detail(rollout_id);
+    const answer = (rollout: Readonly<RolloutDocument>): RunDetail => {
+      return { ...this.#rollouts.toView(rollout), groups, ungrouped };
+    };
+    const rollout = await this.#rollouts.change(caller, rollout_id, { ...cancellingRun(caller), answer });
+    return this.#context.readBack(() => this.#detail(rollout_id), answer(rollout));
   }
 
-  async #cancelOne(caller: Caller, operationId: string): Promise<void> {
-    try {
-      await this.#operations.requestCancel(caller, operationId);
-    } catch (error) {
-      // One that has ended meanwhile needs no end.
-      if (!isOrchestratorError(error, "INVALID_TRANSITION")) throw error;
-    }
+  /** A run as it was written, before any agent began. */
+  #asBegun({ rollout }: Begun): RunDetail {
+    return { ...this.#rollouts.asWritten(rollout), groups: [], ungrouped: 0 };
   }
 
   async #requireAll(nodeIds: readonly string[]): Promise<void> {

@@ -23,28 +23,12 @@ const untried: Readonly<Record<string, string>> = {
 type Accepted = Partial<Record<Finding["kind"], string>>;
 
 const eachAlone: Accepted = { "answered, and not done": "it says of each agent whether it was changed" };
-/** What it answers is read once it is done: docs/guarantees.md tells of these. */
-const answersLater: Accepted = { "refused, and done": "its answer could not be read any more" };
-const startsAnother: Accepted = { ...answersLater, "not the same again": "a second one is started" };
-const isOver: Accepted = { ...answersLater, "refused again": "it is so already" };
 
 const expected: Readonly<Record<string, Accepted>> = {
   "agents.setNames": eachAlone,
   "agents.setStatuses": eachAlone,
   "tags.change": eachAlone,
   "channels.test": { "answered, and not done": "it says what came of it, also that it could not be sent" },
-  "discovery.broadcast": startsAnother,
-  "state.plan": startsAnother,
-  "state.applyNow": startsAnother,
-  "assignments.plan": startsAnother,
-  "assignments.applyNow": startsAnother,
-  "runs.start": startsAnother,
-  "drift.check": startsAnother,
-  "state.forget": { ...startsAnother, "refused again": "nothing is left to forget" },
-  "runs.cancel": { ...answersLater, "refused, and done in part": "called again, it ends what still runs" },
-  "rollouts.pause": isOver,
-  "rollouts.resume": isOver,
-  "rollouts.cancel": isOver,
   "secrets.rotateKey": {
     "refused, and done in part": "the next rotation goes on with one that broke off",
     "not the same again": "the next rotation goes on with one that broke off",

@@ -7,6 +7,7 @@ import type { OrchestratorEvent, Signer } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { createAgentSocket } from "../../adapters/h3/agent-socket.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { newFolders } from "../support/fleet.ts";
 import type { Answer } from "../support/http.ts";
 import { serve } from "../support/server.ts";
@@ -170,7 +171,7 @@ test("the main job works over REST with a real agent on a real socket, and a res
   expect(started.status).toBe(202);
   const operationId = started.json["operation_id"] as string;
   expect(started.headers.location).toBe(`/api/v1/state/operations/${operationId}`);
-  await servicesOf(first.orchestrator).operations.wait(operationId, 30);
+  await endOf(servicesOf(first.orchestrator).operations, operationId, 30);
   const applied = await first.rest("GET", `/state/operations/${operationId}`);
   expect(applied.json).toMatchObject({
     kind: "apply",

@@ -1,6 +1,6 @@
 /** A call into the local network: who hears it, whose answers count, and what an operator is told. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { nodeCrypto, systemCaller } from "fleetwright";
+import { nodeCrypto, OrchestratorError, systemCaller } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
 import type { Datagrams, Endpoint } from "fleetwright/ports";
 import { createTestOrchestrator, MemoryNetwork, type TestOrchestrator } from "fleetwright/testing";
@@ -60,6 +60,7 @@ describe("a call into the network", () => {
       status: "rejected",
       remote_address: null,
       last_seen_at: "",
+      tags: {},
     };
     await test.storage.commit([{ kind: "put", collection: "agents", key: ids[1]!, value: document }]);
     const found = await broadcast(test);
@@ -115,6 +116,18 @@ describe("a call into the network", () => {
       expect(responses.map(({ hostname }) => hostname)).toEqual(["good"]);
       await test.clock.advance(5_000);
     }
+  });
+
+  it("that could not be noted leaves its turn to the next", async () => {
+    const { test } = await setUp();
+    await using _ = test;
+    const full = vi
+      .spyOn(test.storage, "commit")
+      .mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    onTestFinished(() => full.mockRestore());
+    await expect(broadcast(test)).rejects.toMatchObject({ code: "STORAGE_FULL" });
+    expect((await broadcast(test)).sent_to).toEqual(["192.0.2.255"]);
+    await expect(broadcast(test)).rejects.toMatchObject({ code: "RATE_LIMITED" });
   });
 
   it.each([

@@ -9,6 +9,7 @@ import { systemCaller, type Operation } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 let fleet: TestOrchestrator;
@@ -58,7 +59,7 @@ async function check(): Promise<string> {
 async function checkAndRepair(): Promise<string> {
   const status = await check();
   const { operations } = servicesOf(fleet.orchestrator);
-  for (const { operation_id } of await applies()) await operations.wait(operation_id, 30);
+  for (const { operation_id } of await applies()) await endOf(operations, operation_id, 30);
   return status;
 }
 
@@ -76,7 +77,7 @@ test("a repair that was cancelled between a change and its trigger is begun agai
   rmSync(at("loading"));
   expect(await check()).toBe("drifted");
   const { operation_id } = await cancelWhileItLoads();
-  await servicesOf(fleet.orchestrator).operations.wait(operation_id, 30);
+  await endOf(servicesOf(fleet.orchestrator).operations, operation_id, 30);
   expect((await applies())[0]).toMatchObject({ operation_id, status: "cancelled" });
   rmSync(at("slow"));
   expect([read("web"), read("loaded")]).toEqual(["ours", "theirs"]);

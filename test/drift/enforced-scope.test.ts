@@ -6,6 +6,7 @@ import { systemCaller, type Operation } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -38,7 +39,7 @@ async function check(): Promise<string> {
   await settleAll();
   const { items } = await fleet.orchestrator.operations.list(systemCaller, { node_id });
   const { operations } = servicesOf(fleet.orchestrator);
-  await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+  await Promise.all(items.map(({ operation_id }) => endOf(operations, operation_id, 30)));
   return status;
 }
 const newest = async (): Promise<Operation> =>

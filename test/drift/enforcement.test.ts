@@ -5,6 +5,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settle, settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 const module = 'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "ours\\n" }\n';
@@ -37,7 +38,7 @@ async function createMachine(enforce: boolean): Promise<Machine> {
     const { status } = await drift.check(systemCaller, { node_id });
     await settleAll();
     const { items } = await operations.list(systemCaller, { node_id });
-    await Promise.all(items.map(({ operation_id }) => service.wait(operation_id, 30)));
+    await Promise.all(items.map(({ operation_id }) => endOf(service, operation_id, 30)));
     return status;
   };
   return {
@@ -114,7 +115,7 @@ describe("an assignment that is enforced", () => {
       await checked;
       await settleAll();
       const { items } = await operations.list(systemCaller, { node_id });
-      await Promise.all(items.map(({ operation_id }) => service.wait(operation_id, 30)));
+      await Promise.all(items.map(({ operation_id }) => endOf(service, operation_id, 30)));
       expect(readFileSync(file, "utf8")).toBe(`newer ${turns}\n`);
       const state = await service.stateOf(node_id);
       const baseline = items.find(({ operation_id }) => operation_id === state?.baseline?.operation_id);
@@ -139,7 +140,7 @@ describe("an assignment that is enforced", () => {
         repeats: baseline!.operation_id,
       },
     ]);
-    expect(await service.wait(behind!.operation_id, 30)).toMatchObject({
+    expect(await endOf(service, behind!.operation_id, 30)).toMatchObject({
       status: "cancelled",
       error: { code: "REVISION_CONFLICT" },
     });

@@ -246,28 +246,52 @@ function withoutChance({ text }: Answer, { otherId }: Scene): unknown {
   return plain === "" ? null : JSON.parse(plain);
 }
 
-test("a call that reaches a machine, killed after any of its commits, is made once, and says where it can't tell the answer", async () => {
-  const verb: Verb = {
+/** Calls that go on behind their first commit, and are answered at once. */
+const started: (Verb & { stands: string })[] = [
+  {
     name: "state.applyNow",
     method: "POST",
     path: "/agents/:agent/apply",
     body: { modules: ["base"], when_offline: "queue", wait_seconds: 0 },
     event: "operation.requested",
-  };
-  const codes: unknown[] = [];
-  for (let survived = 0; survived < 6; survived++) {
-    const data = new MemoryData();
-    const scene = await begin(data);
-    const { orchestrator } = scene.product;
-    await orchestrator.agents.setStatus(systemCaller, { node_id: agentId, status: "approved" });
-    scene.storage.commitsLeft = survived;
-    await call(scene.product, scene, verb);
-    await orchestrator.stop();
-    await using next = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
-    codes.push((await call(next, scene, verb)).json);
-    expect((await next.orchestrator.operations.list(systemCaller, {})).items).toHaveLength(1);
-  }
-  expect(codes).toContainEqual(expect.objectContaining({ code: "IDEMPOTENCY_ANSWER_UNKNOWN" }));
-  expect(codes[0]).toMatchObject({ status: "queued" });
-  expect(codes.at(-1)).toMatchObject({ status: "queued" });
-});
+    stands: "queued",
+  },
+  {
+    name: "assignments.applyNow",
+    method: "POST",
+    path: "/assignments/all/apply",
+    body: { rollout: { when_offline: "queue" }, wait_seconds: 0 },
+    event: "rollout.started",
+    stands: "running",
+  },
+  {
+    name: "runs.start",
+    method: "POST",
+    path: "/state/runs",
+    body: { selector: "*", command: ["true"], rollout: { when_offline: "queue" }, wait_seconds: 0 },
+    event: "rollout.started",
+    stands: "running",
+  },
+];
+
+test.each(started)(
+  "a call of $name that is killed after any of its commits is made once and answered with what it made",
+  async (verb) => {
+    let isSpared = false;
+    for (let survived = 0; !isSpared; survived++) {
+      const data = new MemoryData();
+      const scene = await begin(data);
+      const { orchestrator } = scene.product;
+      await orchestrator.agents.setStatus(systemCaller, { node_id: agentId, status: "approved" });
+      scene.storage.commitsLeft = survived;
+      await call(scene.product, scene, verb);
+      await orchestrator.stop();
+      isSpared = scene.storage.commitsLeft > 0;
+      await using next = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+      const answer = await call(next, scene, verb);
+      expect([survived, answer.status, answer.json]).toMatchObject([survived, 202, { status: verb.stands }]);
+      expect((await call(next, scene, verb)).text).toBe(answer.text);
+      expect(await eventsOf(next, verb.event)).toBe(1);
+    }
+  },
+);

@@ -6,6 +6,7 @@ import { systemCaller, type MaintenanceWindow, type Operation } from "fleetwrigh
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { newFolders, startAgent, type TestAgent } from "../support/fleet.ts";
 
 const hourMs = 3_600_000;
@@ -55,7 +56,7 @@ async function pass(ms: number): Promise<void> {
 async function applies(): Promise<Operation[]> {
   const { items } = await fleet.orchestrator.operations.list(systemCaller, { kind: "apply" });
   const { operations } = servicesOf(fleet.orchestrator);
-  for (const { operation_id, held_by } of items) if (!held_by) await operations.wait(operation_id, 30);
+  for (const { operation_id, held_by } of items) if (!held_by) await endOf(operations, operation_id, 30);
   return (await fleet.orchestrator.operations.list(systemCaller, { kind: "apply" })).items;
 }
 
@@ -107,7 +108,7 @@ test("a command is run where nothing is frozen and held elsewhere; refused where
   const { operations } = servicesOf(fleet.orchestrator);
   const of = async ({ nodeId: node_id }: TestAgent): Promise<Operation> =>
     (await fleet.orchestrator.operations.list(systemCaller, { node_id })).items[0]!;
-  await operations.wait((await of(web)).operation_id, 30);
+  await endOf(operations, (await of(web)).operation_id, 30);
   await settleAll();
   const seen = await runs.get(systemCaller, { rollout_id: begun.rollout_id });
   expect(seen.counts).toMatchObject({ succeeded: 1, queued: 1 });
@@ -117,7 +118,7 @@ test("a command is run where nothing is frozen and held elsewhere; refused where
   const refused = runs.start(systemCaller, { node_ids: [node_id], command: "true", wait_seconds: 0 });
   await expect(refused).rejects.toMatchObject({ code: "MAINTENANCE_WINDOW" });
   await pass(hourMs + 60_000);
-  await operations.wait(held.operation_id, 30);
+  await endOf(operations, held.operation_id, 30);
   await settleAll();
   expect(await runs.get(systemCaller, { rollout_id: begun.rollout_id })).toMatchObject({
     status: "succeeded",

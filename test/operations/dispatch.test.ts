@@ -3,6 +3,7 @@ import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { eventOf } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
@@ -27,18 +28,18 @@ describe("an operation", () => {
     await agent.next("apply");
     await agent.link.stop();
     await test.clock.advance(89_000);
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 0)).toMatchObject({
       status: "running",
     });
     await test.clock.advance(2_000);
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 0)).toMatchObject({
       status: "unknown",
       error: { code: "AGENT_TIMEOUT" },
     });
     await using again = await connectScriptedAgent(test, agent.keys);
     again.link.send(emptyResult(operation_id));
     expect(await again.next("ack")).toMatchObject({ operation_id });
-    const corrected = await servicesOf(test.orchestrator).operations.wait(operation_id, 0);
+    const corrected = await endOf(servicesOf(test.orchestrator).operations, operation_id, 0);
     expect(corrected).toMatchObject({ status: "succeeded" });
     // It once succeeded and told of AGENT_TIMEOUT: the error of `unknown` stayed.
     expect(corrected.error).toBeUndefined();
@@ -54,7 +55,7 @@ describe("an operation", () => {
       agent.link.send({ ...emptyResult(operation_id), status: i === 0 ? "succeeded" : "failed" });
       await agent.next("ack");
     }
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 0)).toMatchObject({
       status: "succeeded",
     });
     const { items } = await test.orchestrator.audit.list(systemCaller, { category: "operation" });
@@ -69,7 +70,7 @@ describe("an operation", () => {
       throw new OrchestratorError("PAYLOAD_TOO_LARGE");
     };
     const operation_id = await startApply(test, agent.nodeId);
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 30)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 30)).toMatchObject({
       status: "failed",
       error: { code: "PAYLOAD_TOO_LARGE" },
     });
@@ -82,7 +83,7 @@ describe("an operation", () => {
     const operation_id = await startApply(test, agent.nodeId);
     const { id } = await agent.next("apply");
     agent.link.send({ type: "reply", id, error: { code: "STORAGE_FULL", message: "no space" } });
-    const ended = await servicesOf(test.orchestrator).operations.wait(operation_id, 60);
+    const ended = await endOf(servicesOf(test.orchestrator).operations, operation_id, 60);
     expect(ended).toMatchObject({
       status: "failed",
       error: { code: "STORAGE_FULL", message: "no space" },
@@ -116,7 +117,7 @@ describe("an operation", () => {
     await test.orchestrator.operations.cancel(systemCaller, { operation_id });
     expect(await agent.next("cancel")).toMatchObject({ operation_id });
     agent.link.send({ ...emptyResult(operation_id), status: "cancelled" });
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 60)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 60)).toMatchObject({
       status: "cancelled",
     });
   });
@@ -132,14 +133,14 @@ describe("an operation", () => {
     await first.orchestrator.stop();
     await agent.link.stop();
     await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
-    expect(await servicesOf(second.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+    expect(await endOf(servicesOf(second.orchestrator).operations, operation_id, 0)).toMatchObject({
       status: "running",
     });
     await using again = await connectScriptedAgent(second, agent.keys);
     const command = await again.next("apply");
     expect(command).toMatchObject({ operation_id, resources: [{ identity: "/etc/motd" }] });
     again.link.send(emptyResult(operation_id));
-    expect(await servicesOf(second.orchestrator).operations.wait(operation_id, 60)).toMatchObject({
+    expect(await endOf(servicesOf(second.orchestrator).operations, operation_id, 60)).toMatchObject({
       status: "succeeded",
     });
   });
@@ -156,7 +157,7 @@ describe("a hostile agent", () => {
     await honest.next("apply");
     hostile.link.send(emptyResult(operation_id));
     await eventOf(test, "agent.refused", hostile.nodeId);
-    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+    expect(await endOf(servicesOf(test.orchestrator).operations, operation_id, 0)).toMatchObject({
       status: "running",
     });
   });

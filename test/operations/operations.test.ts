@@ -5,6 +5,7 @@ import { systemCaller } from "fleetwright";
 import type { Orchestrator } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { startAgent, startApprovedAgent } from "../support/fleet.ts";
 
 const web = `
@@ -133,7 +134,7 @@ describe("an agent's machine", () => {
     const queued = await operations.apply(systemCaller, { node_id, when_offline: "queue", wait_seconds: 0 });
     expect(queued.status).toBe("queued");
     await using again = await startAgent(test, { root, stateDir });
-    const ended = await servicesOf(test.orchestrator).operations.wait(queued.operation_id, 60);
+    const ended = await endOf(servicesOf(test.orchestrator).operations, queued.operation_id, 60);
     expect(ended.status).toBe("succeeded");
     expect(again.nodeId).toBe(node_id);
   });
@@ -170,10 +171,10 @@ describe("an agent's machine", () => {
     expect(second.status).toBe("queued");
     writeFileSync(gate, "");
     expect(
-      (await servicesOf(test.orchestrator).operations.wait(first.operation_id, 60)).counts,
+      (await endOf(servicesOf(test.orchestrator).operations, first.operation_id, 60)).counts,
     ).toMatchObject({ changed: 1 });
     expect(
-      (await servicesOf(test.orchestrator).operations.wait(second.operation_id, 60)).counts,
+      (await endOf(servicesOf(test.orchestrator).operations, second.operation_id, 60)).counts,
     ).toMatchObject({ unchanged: 1 });
     rmSync(gate);
   });

@@ -5,6 +5,7 @@ import { createTestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { createClockScene, type ClockScene } from "../support/clock-scene.ts";
 import { settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { startAgent } from "../support/fleet.ts";
 import { ScopeScene } from "../support/scope-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
@@ -31,18 +32,18 @@ describe("a rollout that waits for an agent", () => {
     const { root, stateDir } = scene.agent;
     scene.agent = await startAgent(scene.fleet, { root, stateDir });
   };
-  const endOf = async (query: object): Promise<Operation> => {
+  const endOfNewest = async (query: object): Promise<Operation> => {
     const { operations } = scene.fleet.orchestrator;
     const [newest] = (await operations.list(systemCaller, query)).items;
     const { operation_id } = newest!;
-    await servicesOf(scene.fleet.orchestrator).operations.wait(operation_id, 30);
+    await endOf(servicesOf(scene.fleet.orchestrator).operations, operation_id, 30);
     return operations.get(systemCaller, { operation_id });
   };
 
   test("takes away what nobody wants any more", async () => {
     const rollout_id = await begin();
     await comeBack();
-    expect(await endOf({ rollout_id })).toMatchObject({ status: "succeeded", counts: { removed: 1 } });
+    expect(await endOfNewest({ rollout_id })).toMatchObject({ status: "succeeded", counts: { removed: 1 } });
     expect(scene.read("web")).toBeNull();
   });
 
@@ -50,12 +51,15 @@ describe("a rollout that waits for an agent", () => {
     const rollout_id = await begin();
     const named = await scene.apply({ modules: ["web"], ...waits });
     await comeBack();
-    await servicesOf(scene.fleet.orchestrator).operations.wait(named.operation_id, 30);
-    expect(await endOf({ rollout_id })).toMatchObject({
+    await endOf(servicesOf(scene.fleet.orchestrator).operations, named.operation_id, 30);
+    expect(await endOfNewest({ rollout_id })).toMatchObject({
       status: "cancelled",
       error: { code: "REVISION_CONFLICT" },
     });
-    expect(await endOf({ kind: "apply" })).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
+    expect(await endOfNewest({ kind: "apply" })).toMatchObject({
+      status: "succeeded",
+      counts: { unchanged: 1 },
+    });
   });
 
   test("ends as soon as a call names what it would take away, and not for any other, while its agent is away", async () => {
@@ -78,9 +82,9 @@ describe("a rollout that waits for an agent", () => {
     const everything = await scene.apply({ ...waits, allow_empty: true });
     await scene.assign("y", ["web"]);
     await comeBack();
-    await servicesOf(scene.fleet.orchestrator).operations.wait(everything.operation_id, 30);
-    expect(await endOf({ rollout_id })).toMatchObject({ status: "cancelled" });
-    expect(await endOf({ kind: "apply" })).toMatchObject({ status: "cancelled" });
+    await endOf(servicesOf(scene.fleet.orchestrator).operations, everything.operation_id, 30);
+    expect(await endOfNewest({ rollout_id })).toMatchObject({ status: "cancelled" });
+    expect(await endOfNewest({ kind: "apply" })).toMatchObject({ status: "cancelled" });
     expect(scene.read("web")).toBe("1");
   });
 });

@@ -125,6 +125,16 @@ describe("where operations can be neither read nor written for a moment", () => 
     await expect(runs.cancel(systemCaller, { rollout_id })).rejects.toMatchObject({ code: "UNAVAILABLE" });
     storage.breaksOff = false;
     await pass(scene, 10);
+    expect(await runs.get(systemCaller, { rollout_id })).toMatchObject({ status: "running" });
+    // Once it was written: what follows is done by the rollout itself.
+    const { breaks } = storage;
+    const ended = scene.test.orchestrator.listen(["rollout.cancelled"], () => (storage.breaksOff = true));
+    expect(await runs.cancel(systemCaller, { rollout_id })).toMatchObject({ status: "stopping" });
+    ended();
+    await pass(scene, 3);
+    expect(storage.breaks).toBeGreaterThan(breaks);
+    storage.breaksOff = false;
+    await pass(scene, 10);
     expect(await runs.get(systemCaller, { rollout_id })).toMatchObject({ status: "cancelled" });
   });
 });

@@ -180,3 +180,29 @@ it("agents that were refused before a restart count after it", async () => {
   expect(after.counts).toMatchObject({ succeeded: 1, failed: 1 });
   await again.orchestrator.rollouts.cancel(systemCaller, { rollout_id });
 });
+
+it("a cancelled command whose process is killed before an agent was told is ended by the next process", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  let isKilled = false;
+  const storage = dyingStorage(clock, data, () => !isKilled);
+  const scene = await createScene(1, () => ({}), { clock, storage });
+  const { orchestrator } = scene.test;
+  const how = { selector: "*", command: ["true"], wait_seconds: 0 };
+  const { rollout_id } = await orchestrator.runs.start(systemCaller, how);
+  const { agent, keys } = scene.agents[0]!;
+  const { operation_id } = await agent.next("run");
+  await settle();
+  orchestrator.listen(["rollout.cancelled"], () => (isKilled = true));
+  const cancelled = await orchestrator.runs.cancel(systemCaller, { rollout_id });
+  expect(cancelled).toMatchObject({ status: "stopping" });
+  await agent.link.stop();
+  await orchestrator.stop().catch(() => {});
+
+  await using next = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const back = await connectScriptedAgent(next, keys);
+  expect(await back.next("cancel")).toMatchObject({ operation_id });
+  back.link.send({ ...emptyResult(operation_id), status: "cancelled" });
+  expect(await untilEnded(next, rollout_id)).toMatchObject({ status: "cancelled" });
+  await back.link.stop();
+});

@@ -9,6 +9,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { endOf } from "../support/end-of-operation.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -90,7 +91,7 @@ class Scene {
         open.push(...items.map(({ operation_id }) => operation_id));
       }
       if (open.length === 0) return;
-      await Promise.all(open.map((id) => operations.wait(id, 30)));
+      await Promise.all(open.map((id) => endOf(operations, id, 30)));
     }
     throw new Error("Operations do not end.");
   }
