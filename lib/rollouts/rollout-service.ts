@@ -25,7 +25,10 @@ import { toRollout } from "./rollout-view.ts";
 import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
 import type { Rollout } from "./schemas.ts";
 import { loadTargets, targetsKind, type Targets } from "./targets.ts";
-import type { Transition } from "./transitions.ts";
+import { cancellingRun, type Transition } from "./transitions.ts";
+
+/** What a call that changes a rollout is answered with, from what it writes. */
+type WrittenAnswer = (rollout: Readonly<RolloutDocument>) => unknown;
 
 /** Carries rollouts out, from their beginning or from where the process before left them, to their end. Whoever asks has authorized. */
 export class RolloutService {
@@ -123,7 +126,7 @@ export class RolloutService {
   async change(
     caller: Caller,
     rolloutId: string,
-    { from, change, answer }: Transition & { answer: (rollout: Readonly<RolloutDocument>) => unknown },
+    { from, change, answer }: Transition & { answer: WrittenAnswer },
   ): Promise<Readonly<RolloutDocument>> {
     const rollout = await this.store.update(caller, rolloutId, (before) => {
       if (!from.includes(before.status))
@@ -134,6 +137,15 @@ export class RolloutService {
     });
     await this.running(rolloutId)?.goNow();
     return rollout;
+  }
+
+  /**
+   * Ends a command, also where it runs. As {@link change}.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
+   */
+  cancelRun(caller: Caller, rolloutId: string, answer: WrittenAnswer): Promise<Readonly<RolloutDocument>> {
+    return this.change(caller, rolloutId, { ...cancellingRun(caller), answer });
   }
 
   /** One that has not ended; undefined where there is none of this id. */

@@ -8,7 +8,6 @@ import type { OperationService } from "../operations/operation-service.ts";
 import type { RefusalDocument, RolloutDocument } from "../rollouts/documents.ts";
 import type { Begun } from "../rollouts/rollout-beginnings.ts";
 import type { RolloutService } from "../rollouts/rollout-service.ts";
-import { cancellingRun } from "../rollouts/transitions.ts";
 import { groupRun, type Refused } from "./run-groups.ts";
 import { toScript } from "./run-script.ts";
 import { runIdInput, startRunInput, type RunDetail } from "./schemas.ts";
@@ -86,7 +85,7 @@ export class Runs {
     const answer = (rollout: Readonly<RolloutDocument>): RunDetail => {
       return { ...this.#rollouts.toView(rollout), groups, ungrouped };
     };
-    const rollout = await this.#rollouts.change(caller, rollout_id, { ...cancellingRun(caller), answer });
+    const rollout = await this.#rollouts.cancelRun(caller, rollout_id, answer);
     return this.#context.readBack(() => this.#detail(rollout_id), answer(rollout));
   }
 
