@@ -8,7 +8,7 @@
  */
 import type { Clock, Timer } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
+import { closeCode, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
 import type { ViewerMessage } from "./schemas.ts";
 import { broken, parseViewerMessage, refuseViewer } from "./viewer-messages.ts";
 
@@ -32,6 +32,7 @@ class Admission implements SocketHandlers {
   #isLooking = false;
   /** What came behind the ticket. */
   readonly #waiting: (Uint8Array | string)[] = [];
+  /** How it was closed, or how it is being closed because it was refused. */
   #end: { code: number; reason: string } | null = null;
 
   constructor(socket: FrameSocket, { clock, admit }: { clock: Clock; admit: Admit }) {
@@ -44,6 +45,7 @@ class Admission implements SocketHandlers {
 
   frame(frame: Uint8Array | string): void {
     if (this.#admitted !== null) return this.#admitted.frame(frame);
+    if (this.#end !== null) return;
     if (this.#isLooking) {
       this.#waiting.push(frame);
       if (this.#waiting.length > mostWaiting) this.#refuse(broken("Too much came before the answer."));
@@ -54,7 +56,7 @@ class Admission implements SocketHandlers {
 
   closed(code: number, reason: string): void {
     this.#deadline.cancel();
-    this.#end = { code, reason };
+    this.#end ??= { code, reason };
     this.#admitted?.closed(code, reason);
   }
 
@@ -78,6 +80,8 @@ class Admission implements SocketHandlers {
   #refuse(error: unknown): void {
     if (this.#end !== null || this.#admitted !== null) return;
     this.#deadline.cancel();
+    // Whatever its ticket turns out to be, it is gone: closing the socket takes a while.
+    this.#end = { code: closeCode.refused, reason: "refused" };
     refuseViewer(this.#socket, error);
   }
 }

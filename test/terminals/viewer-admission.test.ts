@@ -29,3 +29,31 @@ it.each([
     await expect.poll(() => heard).toEqual([code]);
   },
 );
+
+it("a viewer that is refused while its ticket is looked at is not let in, however slowly its socket closes", async () => {
+  const [viewer, server] = createSocketPair("127.0.0.1");
+  viewer.listen({ frame: () => {}, closed: () => {} });
+  const asked = deferred();
+  const looked = deferred<SocketHandlers>();
+  const admit = (): Promise<SocketHandlers> => {
+    asked.resolve();
+    return looked.promise;
+  };
+  const closed: number[] = [];
+  // Reading goes on, and the other end hears of the close later.
+  const slow = Object.assign(Object.create(server) as typeof server, {
+    pause: () => {},
+    close: (code: number) => void closed.push(code),
+  });
+  for (const name of ["listen", "send", "resume"] as const)
+    Object.assign(slow, { [name]: server[name].bind(server) });
+  admitViewer(slow, { clock: new FakeClock(), admit });
+  viewer.send(JSON.stringify({ type: "attach", ticket: "t".repeat(43) }));
+  await asked.promise;
+  for (let frame = 0; frame < 20; frame += 1) viewer.send("x");
+  await expect.poll(() => closed).toEqual([1008]);
+  const heard: unknown[] = [];
+  looked.resolve({ frame: (frame) => void heard.push(frame), closed: (code) => void heard.push(code) });
+  await expect.poll(() => heard).toEqual([1008]);
+  server.close(1000, "");
+});
