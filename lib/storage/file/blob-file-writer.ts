@@ -55,6 +55,8 @@ export class BlobFileWriter implements BlobWriter {
     } catch (error) {
       await mark?.close();
       await file.close();
+      // One mark too many costs the next start a write, no more.
+      if (mark) await disk.remove(ends.mark).catch(() => {});
       throw error;
     }
   }

@@ -109,13 +109,17 @@ export class BlobFiles {
     return this.#enqueueWrite(this.#pathOf(id), async (path) => {
       this.#refuseWhereWritten(path, id);
       await this.#settleDebt(path);
-      if ((await this.#openExisting(path, "read").then(closed)) === null)
-        await this.#create(path, new Uint8Array());
+      const isNew = (await this.#openExisting(path, "read").then(closed)) === null;
+      if (isNew) await this.#create(path, new Uint8Array());
       const writer = await BlobFileWriter.open(this.#disk, path, {
         mark: withSuffix(path, changingSuffix),
         inTurn: (work) => this.#enqueueWrite(path, work),
         guarded: (work) => throughGate(this.#gate, work),
         closed: () => this.#writers.delete(path),
+      }).catch(async (error: unknown) => {
+        // Nobody was given it. Why it can't be opened is what the caller is told, whatever becomes of this.
+        if (isNew) await this.#discard(path).catch(() => {});
+        throw error;
       });
       this.#writers.set(path, writer);
       return writer;
@@ -163,6 +167,11 @@ export class BlobFiles {
   async settled(): Promise<void> {
     await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
     await this.#queue.idle();
+  }
+
+  async #discard(path: string): Promise<void> {
+    await this.#disk.remove(path);
+    await this.#disk.syncFolder(this.#folder);
   }
 
   #refuseWhereWritten(path: string, id: string): void {

@@ -4,7 +4,7 @@ import { BlobFiles } from "../../../lib/storage/file/blobs.ts";
 import { type Disk, nodeDisk } from "../../../lib/storage/file/disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-it("a writer that can't be opened leaves no file open", async () => {
+it("a writer that can't be opened leaves no file open, and no blob behind", async () => {
   let open = 0;
   const failing: Disk = {
     ...nodeDisk,
@@ -27,8 +27,14 @@ it("a writer that can't be opened leaves no file open", async () => {
       };
     },
   };
-  const blobs = new BlobFiles(failing, join(temporaryFolder(), "blobs"));
+  const folder = join(temporaryFolder(), "blobs");
+  const blobs = new BlobFiles(failing, folder);
   await blobs.open();
-  await expect(blobs.openWriter("one")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await blobs.append("old", Buffer.from("kept"));
+  for (const id of ["one", "old"])
+    await expect(blobs.openWriter(id)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
   expect(open).toBe(0);
+  expect(await blobs.read("one", {})).toBeNull();
+  expect(await blobs.read("old", {})).toEqual(new Uint8Array(Buffer.from("kept")));
+  expect((await nodeDisk.list(folder)).filter((name) => name.includes("one"))).toEqual([]);
 });
