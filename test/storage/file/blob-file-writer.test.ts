@@ -30,7 +30,7 @@ it("a writer that can't be opened leaves no file open, and no blob behind", asyn
   const folder = join(temporaryFolder(), "blobs");
   const blobs = new BlobFiles(failing, folder);
   await blobs.open();
-  await blobs.append("old", Buffer.from("kept"));
+  await blobs.append("old", Buffer.from("kept"), undefined);
   for (const id of ["one", "old"])
     await expect(blobs.openWriter(id)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
   expect(open).toBe(0);
