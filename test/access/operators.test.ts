@@ -118,6 +118,17 @@ describe("operators", () => {
     await expect(set).rejects.toMatchObject(unknown);
   });
 
+  it.each(["ada", "Ada", "ADA"])("leave the name %s to others when they are removed", async (username) => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const add = (name: string) =>
+      operators.add(systemCaller, { username: name, public_key: newPublicKey(), role: "Viewer" });
+    const { operator_id } = await add(username);
+    await expect(add("aDa")).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    await operators.remove(systemCaller, { operator_id });
+    expect(await add("aDa")).toMatchObject({ username: "aDa" });
+  });
+
   it("become Admin at the start where the options name their key, once", async () => {
     const publicKey = newPublicKey();
     await using test = await createTestOrchestrator({ adminPublicKeys: [publicKey] });

@@ -150,6 +150,26 @@ describe("the index of the audit log", () => {
     }
   });
 
+  it("finds the events at both ends of a block where the time asked for begins or ends with them", async () => {
+    const events = Array.from({ length: 3_100 }, (_, n) => eventOf(n));
+    await using test = await start(await filled(events));
+    await index(test);
+    for (const n of [999, 1_000, 1_999, 2_000]) {
+      const [before, at, after] = [n - 1, n, n + 1].map((each) => toTimestamp(startMs + each * 1000));
+      for (const filter of [
+        { from: at!, to: after! },
+        { from: before!, to: after! },
+        { from: before!, to: at! },
+        { from: at!, to: toTimestamp(startMs + n * 1000 + 1) },
+      ]) {
+        const wanted = events.filter((event) => passes(event, filter)).map(({ id }) => id);
+        expect((await listAll(test, { ...filter, order: "asc" })).ids, JSON.stringify(filter)).toEqual(
+          wanted,
+        );
+      }
+    }
+  });
+
   it("grows with the log, goes on after a restart, and lets go of what is pruned", async () => {
     const data = await filled(Array.from({ length: 2_300 }, (_, n) => eventOf(n)));
     const keys = async ({ storage }: Test) => {

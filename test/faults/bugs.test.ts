@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -20,6 +20,7 @@ import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
+import { readerBugs } from "./reader-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
@@ -38,6 +39,7 @@ const bugs = [
   ...machineBugs,
   ...outboundBugs,
   ...ownRestartBugs,
+  ...readerBugs,
   ...restoreBugs,
   ...roomBugs,
   ...scopeBugs,

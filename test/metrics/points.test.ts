@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stepOf, toPoints, unitOf } from "../../lib/metrics/points.ts";
+import { rangeOf, stepOf, toPoints, unitOf } from "../../lib/metrics/points.ts";
 
 const hour = 3_600_000;
 const now = 1_893_456_000_000;
@@ -21,6 +21,20 @@ test.each<[what: string, lengthMs: number, asked: number | undefined, expected: 
   const step = stepOf({ from: now - lengthMs, to: now }, { ...at, stepMs: asked });
   expect(step).toBe(expected);
   expect(lengthMs / step).toBeLessThanOrEqual(2_000);
+});
+
+test("a course without an end ends behind this moment, and one without a begin is an hour long", () => {
+  const inRange = ({ from, to }: { from: number; to: number }, each: number): boolean =>
+    each >= from && each < to;
+  const open = rangeOf({}, at);
+  expect([now + 1, now, now - hour + 1, now - 2 * hour].map((each) => inRange(open, each))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  const until = rangeOf({ to: new Date(now).toISOString() }, at);
+  expect([now, now - 1].map((each) => inRange(until, each))).toEqual([false, true]);
 });
 
 test("a gap is a null at its begin, and neighbours that a step separates are none", () => {

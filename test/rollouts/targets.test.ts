@@ -45,6 +45,17 @@ it.each<[string, number, RolloutStrategy, string[]]>([
   expect(batchesOf(count, strategy)).toEqual(expected);
 });
 
+it("keeps those without a tag apart from those whose tag is empty, and says so whatever the values are", () => {
+  const values = ["", undefined, "=", "constructor", "a", "A", "a "];
+  const candidates = values.map((site, at) => ({
+    node_id: `${at}`,
+    name: `${at}`,
+    tags: site === undefined ? {} : { site },
+  }));
+  const { ends } = planTargets(candidates, { group_by: "site" }, hash);
+  expect(ends).toEqual(values.map((_, at) => at + 1));
+});
+
 it("orders by what the order says", () => {
   const candidates = [
     { node_id: "12", name: "b", tags: {} },

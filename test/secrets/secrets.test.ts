@@ -263,7 +263,16 @@ describe("a secret", () => {
     ],
     ["base64 that is none", { value: "a b", encoding: "base64" }, "is no base64 with padding"],
     ["half of a character", { value: "\ud800" }, "is no text"],
-    ["a restriction over attributes", { restriction: { selector: "attr.os.family=debian" } }, "attributes"],
+    ...[
+      "attr.os.family=debian",
+      "attr.os.family",
+      "!attr.os.family",
+      "not attr.os.family=debian",
+      "env=prod and attr.os.family=debian",
+      "env=prod or not (env=test and attr.os.family=debian)",
+    ].map(
+      (selector) => [`a restriction to ${selector}`, { restriction: { selector } }, "attributes"] as const,
+    ),
     ["a restriction to nobody", { restriction: {} }, "names no agent"],
   ])("of %s is refused", async (_what, given, message) => {
     const error: unknown = await create(given).catch((caught: unknown) => caught);

@@ -85,14 +85,17 @@ describe("a transcript that is read", () => {
     expect(await count()).toBe(3);
     await read(scene, (await scene.test.signIn("Admin", "root")).caller);
     expect(await count()).toBe(4);
+    // Each session of an operator is told: one of them may be somebody else's.
+    await read(scene, { ...caller, session_id: "another" });
+    expect(await count()).toBe(5);
     // A clock that was set changes nothing.
     scene.test.clock.jump(86_400_000);
     await read(scene, caller);
-    expect(await count()).toBe(4);
+    expect(await count()).toBe(5);
     await scene.test.clock.advance(300_000);
     await read(scene, caller);
     await read(scene, caller);
-    expect(await count()).toBe(5);
+    expect(await count()).toBe(6);
   });
 
   it("is not told where nothing is shown", async () => {

@@ -239,27 +239,33 @@ test("a crontab that is not UTF-8 is left alone: written back it would be anothe
   expect(crontabs.get("me")).toBe(before);
 });
 
-test("a job of a user who is gone goes with him, and one for nobody is refused in words", async () => {
-  const users: Record<string, number> = { root: 0, me: 1000 };
-  const crontab = createCrontab(new Map());
-  const refusing: MemoryProgram = (command, stop) =>
-    users["me"] === undefined
-      ? { exitCode: 1, stderr: "crontab:  user `me' unknown\n" }
-      : crontab(command, stop);
-  const host = new MemoryHost({ users, programs: { crontab: refusing } });
-  host.files.makeDirectory("/etc", {});
-  const passwd = (text: string): void => host.files.writeFile("/etc/passwd", Buffer.from(text), {});
-  passwd("root:x:0:0\nme:x:1000:1000\n");
-  const state = new StateFixture(host);
-  await state.run("apply", declare([{ id: "j", ...job, user: "me" }]));
-  passwd("root:x:0:0\n");
-  delete users["me"];
-  const removed = await state.run("apply", []);
-  expect([removed.status, state.applied]).toEqual(["succeeded", []]);
-  const absent = { id: "j", type: "cron", name: "backup", user: "me", ensure: "absent" };
-  expect((await state.run("apply", declare([absent]))).results[0]).toMatchObject({ outcome: "unchanged" });
-  for (const mode of ["plan", "apply"] as const) {
-    const { results } = await state.run(mode, declare([{ id: "j", ...job, user: "me" }]));
-    expect(results[0]).toMatchObject({ outcome: "failed", message: 'There is no user "me".' });
-  }
-});
+test.each([
+  ["where there was none", ""],
+  ["where another stood in its place", ours("@daily old")],
+])(
+  "a job of a user who is gone goes with him %s, and one for nobody is refused in words",
+  async (_, before) => {
+    const users: Record<string, number> = { root: 0, me: 1000 };
+    const crontab = createCrontab(new Map(before === "" ? [] : [["me", before]]));
+    const refusing: MemoryProgram = (command, stop) =>
+      users["me"] === undefined
+        ? { exitCode: 1, stderr: "crontab:  user `me' unknown\n" }
+        : crontab(command, stop);
+    const host = new MemoryHost({ users, programs: { crontab: refusing } });
+    host.files.makeDirectory("/etc", {});
+    const passwd = (text: string): void => host.files.writeFile("/etc/passwd", Buffer.from(text), {});
+    passwd("root:x:0:0\nme:x:1000:1000\n");
+    const state = new StateFixture(host);
+    await state.run("apply", declare([{ id: "j", ...job, user: "me" }]));
+    passwd("root:x:0:0\n");
+    delete users["me"];
+    const removed = await state.run("apply", []);
+    expect([removed.status, state.applied]).toEqual(["succeeded", []]);
+    const absent = { id: "j", type: "cron", name: "backup", user: "me", ensure: "absent" };
+    expect((await state.run("apply", declare([absent]))).results[0]).toMatchObject({ outcome: "unchanged" });
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, declare([{ id: "j", ...job, user: "me" }]));
+      expect(results[0]).toMatchObject({ outcome: "failed", message: 'There is no user "me".' });
+    }
+  },
+);

@@ -55,6 +55,17 @@ test("the running kernel and the file are looked at one by one", async () => {
   expect((await state.run("plan", forward())).results[0]?.outcome).toBe("unchanged");
 });
 
+test.each(["|/usr/bin/dump --to=/var --as=%p", "a=b", "=", "#1", "a ; b"])(
+  "a value of %j is in sync once it was written",
+  async (value) => {
+    const state = new StateFixture(memoryMachine());
+    const first = await state.run("apply", forward({ value }));
+    expect(first.results[0]).toMatchObject({ outcome: "changed" });
+    for (const mode of ["plan", "apply"] as const)
+      expect((await state.run(mode, forward({ value }))).results[0]).toMatchObject({ outcome: "unchanged" });
+  },
+);
+
 test("a value that the kernel refuses is not written for the next start", async () => {
   const state = new StateFixture(memoryMachine());
   expect((await state.run("apply", forward({ value: "refused" }))).results[0]).toMatchObject({
