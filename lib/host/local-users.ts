@@ -26,6 +26,12 @@ export class LocalUsers implements HostUsers {
   #groups: { readAtMs: number; list: { name: string; gid: number }[] } | null = null;
 
   readonly #names = new NameService();
+  readonly #folder: string;
+
+  /** @param folder - Where the files `passwd` and `group` are. */
+  constructor(folder = "/etc") {
+    this.#folder = folder;
+  }
 
   userId(name: string): number | null {
     return this.account(name)?.uid ?? null;
@@ -75,7 +81,7 @@ export class LocalUsers implements HostUsers {
   #accountList(): LocalAccount[] {
     const nowMs = performance.now();
     if (this.#accounts === null || nowMs - this.#accounts.readAtMs > freshMs) {
-      const list = readTable("/etc/passwd", toAccount);
+      const list = readTable(`${this.#folder}/passwd`, toAccount);
       this.#accounts = { readAtMs: nowMs, list };
     }
     return this.#accounts.list;
@@ -84,7 +90,7 @@ export class LocalUsers implements HostUsers {
   #groupList(): { name: string; gid: number }[] {
     const nowMs = performance.now();
     if (this.#groups === null || nowMs - this.#groups.readAtMs > freshMs) {
-      const list = readTable("/etc/group", ([name = "", , gid]) => ({ name, gid: Number(gid) }));
+      const list = readTable(`${this.#folder}/group`, ([name = "", , gid]) => ({ name, gid: Number(gid) }));
       this.#groups = { readAtMs: nowMs, list };
     }
     return this.#groups.list;

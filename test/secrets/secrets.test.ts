@@ -253,7 +253,7 @@ describe("a secret", () => {
     expect(JSON.stringify(all)).not.toContain(value);
   });
 
-  it.each([
+  it.each<[what: string, given: object, message: string]>([
     ["nothing", { value: "" }, "has 0 bytes; 1 to 65536 can be kept"],
     ["65,537 bytes", { value: "x".repeat(65_537) }, "has 65537 bytes; 1 to 65536 can be kept"],
     [
@@ -271,7 +271,12 @@ describe("a secret", () => {
       "env=prod and attr.os.family=debian",
       "env=prod or not (env=test and attr.os.family=debian)",
     ].map(
-      (selector) => [`a restriction to ${selector}`, { restriction: { selector } }, "attributes"] as const,
+      (selector) =>
+        [`a restriction to ${selector}`, { restriction: { selector } }, "attributes"] as [
+          string,
+          object,
+          string,
+        ],
     ),
     ["a restriction to nobody", { restriction: {} }, "names no agent"],
   ])("of %s is refused", async (_what, given, message) => {

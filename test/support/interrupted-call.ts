@@ -121,8 +121,8 @@ export class Life implements AsyncDisposable {
   }
 
   /** Sends the call of the moment, or another. */
-  send(call: CallToSend): Promise<Answer> {
-    return this.#send(this.#fetch, call);
+  send(call: CallToSend, more: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#send(this.#fetch, call, more);
   }
 
   /** Sends a call to the second process. */
@@ -130,8 +130,13 @@ export class Life implements AsyncDisposable {
     return this.#send(this.#fetchOfOther, call);
   }
 
-  async #send(fetch: Fetch, { method, path, token, body }: CallToSend): Promise<Answer> {
+  async #send(
+    fetch: Fetch,
+    { method, path, token, body }: CallToSend,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     const headers = {
+      ...more,
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { "content-type": "application/json" }),
     };

@@ -41,6 +41,15 @@ describe("an apply at a terminal", () => {
     expect(apply?.plan_id).toBe(plan?.operation_id);
   });
 
+  it.each(["1", "2"])("asks where no more than --max-removals %s would go, too", async (most) => {
+    const { code, stderr } = await fleet.answer("n\n", "apply", "web-1", "--max-removals", most);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining("Remove it? [y/N] ") as string,
+    });
+    expect([has("old"), has("new")]).toEqual([true, false]);
+  });
+
   it("removes nothing else than what was agreed to, and says so", async () => {
     const meanwhile = (): Promise<void> => fleet.upload("web", "/new");
     const { code, stdout, stderr } = await fleet.answer({ typed: "y", meanwhile }, "apply", "web-1");

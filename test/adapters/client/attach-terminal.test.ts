@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { attachTerminal, type TerminalSocket } from "fleetwright/client";
+import { deferred, settle } from "../../support/deferred.ts";
 
 /** A server that says this to whoever attaches; its address. */
 async function startServer(said: string): Promise<string> {
@@ -39,3 +40,39 @@ test.each(["", "<html>", "null", "7", '"opened"', "[]", "{}"])(
     expect(messages).toEqual([]);
   },
 );
+
+test("the end of a terminal is told when all that came before it was shown", async () => {
+  const listeners = new Map<string, ((event: { data: unknown }) => void)[]>();
+  const socket: TerminalSocket = {
+    binaryType: "",
+    readyState: 1,
+    addEventListener: (type: string, listener: (event: { data: unknown }) => void) =>
+      void listeners.set(type, [...(listeners.get(type) ?? []), listener]),
+    send() {},
+    close() {},
+  };
+  const tell = (type: string, data?: unknown): void => listeners.get(type)?.forEach((each) => each({ data }));
+  const shown: string[] = [];
+  const screen = deferred();
+  attachTerminal(
+    "http://127.0.0.1:9",
+    { websocket_url: "/terminal", ticket: "t" },
+    {
+      connect: () => socket,
+      output: async (bytes) => {
+        await screen.promise;
+        shown.push(new TextDecoder().decode(bytes));
+      },
+      message: ({ type }) => shown.push(type),
+      ended: () => shown.push("ended"),
+    },
+  );
+  tell("open");
+  for (const piece of ["one", "two"]) tell("message", new TextEncoder().encode(piece).buffer);
+  tell("message", JSON.stringify({ type: "closed", status: "closed", reason: "exit" }));
+  tell("close");
+  await settle();
+  expect(shown).toEqual([]);
+  screen.resolve();
+  await expect.poll(() => shown).toEqual(["one", "two", "closed", "ended"]);
+});

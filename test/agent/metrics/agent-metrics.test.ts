@@ -96,6 +96,26 @@ test("samples come as often as the orchestrator says", async () => {
   expect(messages()).toHaveLength(6);
 });
 
+test("samples come as often as is usual again with an orchestrator that says nothing", async () => {
+  const { clock, messages, acknowledge, orchestrator, agent, cut, comeBack } = await begin();
+  await clock.advance(2_000);
+  const id = await orchestrator.send(agent.nodeId, { type: "config", metrics_interval_seconds: 60 });
+  expect(await orchestrator.take("reply")).toEqual({ type: "reply", id });
+  await clock.advance(180_000);
+  expect(messages().length).toBeLessThan(6);
+  await cut();
+  await comeBack();
+  const since = new Date(clock.now() + 60_000).toISOString();
+  for (let count = 0; count < 20; count += 1) {
+    await clock.advance(15_000);
+    await acknowledge(timesOf(messages()).at(-1) ?? since);
+    await settleAll();
+  }
+  const times = [...new Set(timesOf(messages()))].filter((at) => at > since).map((at) => Date.parse(at));
+  expect(times.length).toBeGreaterThan(10);
+  expect(new Set(times.slice(1).map((at, place) => at - times[place]!))).toEqual(new Set([15_000]));
+});
+
 test("what was acknowledged is forgotten, without an answer, and nothing is sent twice", async () => {
   const { clock, messages, acknowledge, stateDir, orchestrator } = await begin();
   await clock.advance(62_000);

@@ -89,22 +89,23 @@ describe("a secret field of a channel", () => {
     await secrets.remove(systemCaller, { name: "hook" });
   });
 
-  it("is not told by a type that fails with it in its words", async () => {
+  it.each([
+    ["by itself", z.string(), canary],
+    ["in an object", z.record(z.string(), z.string()), { authorization: canary }],
+    ["in a list", z.array(z.string()), ["other", canary]],
+    ["deeper", z.json(), { all: [{ of: canary }] }],
+  ])("is not told by a type that fails with it in its words: %s", async (_, schema, token) => {
     await using own = await createNotifying({
       channelTypes: {
         loud: {
-          config: z.strictObject({ token: z.string() }) as never,
+          config: z.strictObject({ token: schema }) as never,
           secretFields: ["token"],
-          send: (_message, config) =>
-            Promise.resolve({
-              delivered: false,
-              error: `the token ${String(config["token"])}\nis wrong`,
-              duration_ms: 1,
-            }),
+          send: () =>
+            Promise.resolve({ delivered: false, error: `the token ${canary}\nis wrong`, duration_ms: 1 }),
         },
       },
     });
-    const channel = { name: "loud", type: "loud", config: { token: canary } };
+    const channel = { name: "loud", type: "loud", config: { token } };
     const { id } = await own.orchestrator.channels.create(systemCaller, channel);
     const outcome = await own.orchestrator.channels.test(systemCaller, { id });
     expect(outcome.error).toBe("the token ******** is wrong");
