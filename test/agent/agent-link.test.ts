@@ -9,6 +9,7 @@ import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { Admission, TransportHandlers } from "../../lib/transport/transport.ts";
 import type { AgentMessage, OrchestratorMessage } from "../../lib/wire/messages.ts";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { codeOf } from "../wire/support/peers.ts";
 
 const command = { id: "01890000-0000-7000-8000-000000000001", not_after: "2030-01-01T00:05:00.000Z" };
@@ -338,6 +339,22 @@ describe("an orchestrator with another key", () => {
     expect(heard.of("accepted")).toEqual([]);
     await link.stop();
     await transport.stop();
+  });
+
+  test("is not up where it ended while its key was being kept", async () => {
+    const gate = deferred();
+    const { heard, seen, link, transport } = await scene({
+      pin: { get: () => null, set: () => gate.promise },
+    });
+    link.start();
+    await seen.next("connected");
+    await transport.stop();
+    await heard.next("down");
+    gate.resolve();
+    await settleAll();
+    expect(heard.of("accepted")).toEqual([]);
+    expect(link.status).toBe("offline");
+    await link.stop();
   });
 });
 

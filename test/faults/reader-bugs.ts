@@ -105,4 +105,18 @@ export const readerBugs: readonly Bug[] = [
     to: `if (removed >= (said`,
     tests: ["test/adapters/cli/questions.test.ts"],
   },
+  {
+    name: "operations chosen by the begin of their id come without an end",
+    file: "lib/operations/operation-list.ts",
+    from: `      ...(filter.id_prefix !== undefined && idsFrom(filter.id_prefix)),\n      ...(before !== undefined && { to: before }),\n`,
+    to: `      ...(before !== undefined && { to: before }),\n      ...(filter.id_prefix !== undefined && idsFrom(filter.id_prefix)),\n`,
+    tests: ["test/operations/list-for-agent.test.ts"],
+  },
+  {
+    name: "a connection that ended while its key was kept is taken for one that is up",
+    file: "lib/agent/link-connection.ts",
+    from: `    await earlier;\n    if (this.#phase === "ended") return;\n`,
+    to: `    await earlier;\n`,
+    tests: ["test/agent/agent-link.test.ts"],
+  },
 ];

@@ -25,3 +25,51 @@ it("operations are listed for one agent, newest first and page by page, without 
   expect(ids).toEqual(asked);
   expect(rest.next_cursor).toBeNull();
 });
+
+it("operations are listed in pages of any size, by whatever they are chosen, each once", async () => {
+  await using test = await createTestOrchestrator();
+  const { agents, operations } = test.orchestrator;
+  await using agent = await connectScriptedAgent(test);
+  const node_id = agent.nodeId;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const made: string[] = [];
+  for (let count = 0; count < 5; count += 1) {
+    const { operation_id } = await operations.apply(systemCaller, { node_id, wait_seconds: 0 });
+    await agent.next("apply");
+    agent.link.send(emptyResult(operation_id));
+    made.unshift(operation_id);
+    await test.clock.advance(1_000);
+  }
+  await expect
+    .poll(async () => (await operations.list(systemCaller, { status: "succeeded" })).items)
+    .toHaveLength(made.length);
+  const id_prefix = made[0]!.slice(0, 8);
+  const from = "2030-01-01T00:00:00.000Z";
+  const to = new Date(test.clock.now()).toISOString();
+  const filters = [
+    {},
+    { id_prefix },
+    { node_id },
+    { kind: "apply" },
+    { status: "succeeded" },
+    { from },
+    { to },
+  ];
+  const both = filters.flatMap((one) => filters.map((other) => ({ ...one, ...other })));
+  const choices = both as Parameters<typeof operations.list>[1][];
+  for (const filter of choices)
+    for (const limit of [1, 2, 5]) {
+      const ids: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<typeof operations.list>> = await operations.list(systemCaller, {
+          ...filter,
+          limit,
+          ...(cursor !== null && { cursor }),
+        });
+        ids.push(...page.items.map(({ operation_id }) => operation_id));
+        cursor = page.next_cursor;
+      } while (cursor !== null && ids.length <= made.length);
+      expect(ids, JSON.stringify({ filter, limit })).toEqual(made);
+    }
+});
