@@ -119,4 +119,11 @@ export const readerBugs: readonly Bug[] = [
     to: `    await earlier;\n`,
     tests: ["test/agent/agent-link.test.ts"],
   },
+  {
+    name: "a message that comes while the queue is found to be empty waits for the next one",
+    file: "lib/notifications/channels/outbox.ts",
+    from: ` while (this.#busy.get(channelId) === true);`,
+    to: ` while (Math.abs(0) > 0);`,
+    tests: ["test/notifications/channels/failing-storage.test.ts"],
+  },
 ];

@@ -1,8 +1,8 @@
 /** Calls with a key that meet somebody else's write, and are tried again inside. */
 import { expect, it } from "vitest";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { TouchingStorage } from "../support/racing-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
+import { TouchingStorage } from "../support/racing-storage.ts";
 
 /** Keeps which collections its commits wrote, without those of somebody else. */
 class RecordingStorage extends TouchingStorage {

@@ -100,6 +100,33 @@ it("an event that comes while notifications are written is told after them", asy
   expect(items.map(({ subject }) => subject.name)).toEqual(["grace", "ada"]);
 });
 
+it("a message that comes while the queue is found to be empty is sent all the same", async () => {
+  const { url, received } = await startReceiver((response) => response.end());
+  const { test, storage } = await start();
+  await webhook(test, url, { events: ["operator.*"] });
+  const gate = deferred();
+  const list = storage.list.bind(storage);
+  let emptyLooks = 0;
+  storage.list = async (collection, query) => {
+    const page = await list(collection, query);
+    const isQueue = collection === "deliveries" && query?.index === "by_queue";
+    if (isQueue && page.items.length === 0 && received.length === 1) {
+      emptyLooks += 1;
+      await gate.promise;
+    }
+    return page as never;
+  };
+  await addOperator(test, "ada");
+  await pass(test, 3_000);
+  await expect.poll(() => emptyLooks).toBe(1);
+  await addOperator(test, "grace");
+  await pass(test, 3_000);
+  expect(received).toHaveLength(1);
+  gate.resolve();
+  await pass(test, 3_000);
+  await expect.poll(() => received.length).toBe(2);
+});
+
 describe("a message that is over", () => {
   const dayMs = 86_400_000;
 
