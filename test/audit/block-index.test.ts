@@ -6,6 +6,7 @@ import { passes } from "../../lib/audit/event-filter.ts";
 import type { StoredEvent } from "../../lib/audit/stored-event.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { evilNames, evilSteps } from "../support/evil.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -117,10 +118,10 @@ describe("the index of the audit log", () => {
     const random = seededRandom(17);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
     const types = ["operation.requested", "secret.removed", "agent.enrolled", "gone.byNow"];
-    const names = Array.from({ length: 40 }, (_, n) => `operator-${n}`);
+    const names = [...Array.from({ length: 20 }, (_, n) => `operator-${n}`), ...evilNames.slice(0, 20)];
     let at = startMs;
     const events = Array.from({ length: 6_500 }, (_, n) => {
-      at += random() < 0.001 ? (random() - 0.5) * 5_000_000 : random() * 2_000;
+      at += random() < 0.001 ? pick(evilSteps) % 5_000_000 : random() * 2_000;
       const block = Math.floor(n / 1000);
       return eventOf(n, {
         timestamp: toTimestamp(Math.floor(at)),

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { planFleetFolder, readFleetFolder, toPresentThing } from "fleetwright";
 import type { FolderPlan, FolderPlanOptions, PresentThing } from "fleetwright";
+import { evilName, evilNames, evilPaths } from "../support/evil.ts";
 
 const now = Date.parse("2030-01-01T00:00:00Z");
 const standard: FolderPlanOptions = {
@@ -265,7 +266,10 @@ it("whatever stands in the files, reading and planning throw nothing, and every 
     "    config: null\n",
   );
   const file = fc.record({
-    path: fc.constantFrom("a.yaml", "modules/a.yaml", "b/c.yml", "modules"),
+    path: fc.oneof(
+      fc.constantFrom("a.yaml", "modules/a.yaml", "b/c.yml", "modules"),
+      fc.constantFrom(...evilPaths, ...evilNames.map((name) => `modules/${name}.yaml`)),
+    ),
     text: fc.oneof(
       fc.array(piece).map((pieces) => pieces.join("")),
       fc.string({ unit: "binary" }),
@@ -343,7 +347,10 @@ it("whatever fields an entry has, reading tells faults and throws nothing", () =
     Object.fromEntries(
       Object.entries(entries).map(([kind, fields]) => [
         kind,
-        fc.dictionary(fc.constantFrom("a", "b", "A", "__proto__"), fc.record(fields, { requiredKeys: [] })),
+        fc.dictionary(
+          fc.oneof(fc.constantFrom("a", "b", "A", "__proto__"), evilName),
+          fc.record(fields, { requiredKeys: [] }),
+        ),
       ]),
     ),
   );

@@ -4,6 +4,7 @@ import type { WindowDocument } from "../../lib/maintenance/documents.ts";
 import { WindowBook } from "../../lib/maintenance/window-book.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
 import type { SelectorTarget } from "../../lib/selectors/selector.ts";
+import { evilNames, evilSteps } from "../support/evil.ts";
 import { seededRandom } from "../support/random.ts";
 
 const startMs = Date.parse("2030-01-01T00:00:00Z");
@@ -87,7 +88,7 @@ describe("the windows in memory", () => {
     const book = bookOf();
     const all = new Map<string, WindowDocument>();
     for (let step = 0; step < 300; step += 1) {
-      const id = `w${below(8)}`;
+      const id = evilNames[below(8)]!;
       if (below(5) === 0) {
         book.delete(id);
         all.delete(id);
@@ -99,7 +100,7 @@ describe("the windows in memory", () => {
         book.set(document, null);
         all.set(id, document);
       }
-      const nowMs = startMs + below(80 * 60) * 60_000;
+      const nowMs = startMs + below(80 * 60) * 60_000 + (below(2) === 0 ? 0 : evilSteps[below(6)]!);
       const fresh = bookOf();
       for (const document of all.values()) fresh.set(document, null);
       const ids = (some: WindowBook): string[] =>

@@ -5,13 +5,16 @@ import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
+import { evilMode } from "../support/evil.ts";
 import { foretold, told } from "../support/plan-and-apply.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 
 // Each path is of one kind of resource, since a plan can't know what a script or a second writer will do to a file.
+const filePaths = ["/web", "/web-1", "/Web"];
+const folderPaths = ["/d\u00e9", "/de\u0301", "/d.."];
 const slot = fc.integer({ min: 0, max: 2 });
 const content = fc.constantFrom("", "a\n", "b\nc\n");
-const mode = fc.constantFrom("0600", "0644");
+const mode = fc.oneof(fc.constantFrom("0600", "0644"), evilMode);
 const onFailure = fc.constantFrom("stop", "continue");
 
 const folder = fc
@@ -19,7 +22,7 @@ const folder = fc
   .map(({ at, ...rest }) => ({
     id: `folder${at}`,
     type: "directory",
-    path: `/d${at}`,
+    path: folderPaths[at],
     ...rest,
   }));
 const file = fc
@@ -31,11 +34,11 @@ const file = fc
     force: fc.boolean(),
     on_failure: onFailure,
   })
-  .map(({ at, ...rest }) => ({ id: `file${at}`, type: "file", path: `/f${at}`, ...rest }));
+  .map(({ at, ...rest }) => ({ id: `file${at}`, type: "file", path: filePaths[at], ...rest }));
 const nested = fc.record({ at: slot, content }).map(({ at, ...rest }) => ({
   id: `nested${at}`,
   type: "file",
-  path: `/d${at}/n`,
+  path: `${folderPaths[at]}/n`,
   requires: [`folder${at}`],
   ...rest,
 }));
@@ -89,7 +92,7 @@ function keepKnown(definitions: JsonObject[], module: string): ResolvedResource[
 /** What others left on the machine. */
 const found = fc.array(
   fc.record({
-    path: fc.constantFrom("/d0", "/d1", "/f0", "/f1", "/l0", "/l1", "/c0", "/c1", "/d2"),
+    path: fc.constantFrom(...folderPaths, ...filePaths.slice(0, 2), "/l0", "/l1", "/c0", "/c1"),
     kind: fc.constantFrom("file", "directory", "symlink"),
     text: fc.constantFrom("a\n", "k=1\n", "z\nk=3\ny", "k=3\nk=4\n"),
   }),

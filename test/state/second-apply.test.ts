@@ -6,9 +6,10 @@ import { findConflicts } from "../../lib/state/conflicts.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { accepted } from "../support/accepted.ts";
+import { evilMode } from "../support/evil.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 
-const path = fc.constantFrom("/a", "/b");
+const path = fc.constantFrom("/web", "/web-1");
 const ensure = fc.constantFrom("present", "present", "absent");
 const text = fc.constantFrom("k=1", "k=2", "x", "# BEGIN one", "# END two");
 const pattern = fc.constantFrom("k=*", "*", "?", "# *", "x");
@@ -25,7 +26,7 @@ const lines = fc
 
 const file = fc.oneof(
   fc.record({ type: fc.constant("file"), path, ensure, content: lines }),
-  fc.record({ type: fc.constant("file"), path, mode: fc.constantFrom("0600", "0644") }),
+  fc.record({ type: fc.constant("file"), path, mode: fc.oneof(fc.constantFrom("0600", "0644"), evilMode) }),
 );
 const line = fc
   .record({ type: fc.constant("line"), path, ensure, create, line: text, match: fc.option(pattern) })
@@ -80,8 +81,8 @@ function resolve(all: readonly JsonObject[]): ResolvedResource[] {
 }
 
 const found = fc.record({
-  "/a": fc.option(lines),
-  "/b": fc.option(lines),
+  "/web": fc.option(lines),
+  "/web-1": fc.option(lines),
   "/etc/hosts": fc.constantFrom(null, "10.0.0.9 k\n"),
 });
 

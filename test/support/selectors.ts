@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { Selector, SelectorKey, SelectorTarget } from "../../lib/selectors/selector.ts";
+import { evilName, evilNames } from "./evil.ts";
 
 const tagKeys = ["env", "role", "tier", "name", "in", "or", "attr.x", "constructor", "toString"];
 const attributeKeys = ["os.family", "cpu.count", "toString", "up"];
@@ -20,7 +21,7 @@ const values = [
 ];
 const nodeIds = ["a1", "b2", "c3", "d4", "e5", "f6"];
 
-const value = fc.oneof(fc.constantFrom(...values), fc.string({ maxLength: 8, unit: "binary" }));
+const value = fc.oneof(fc.constantFrom(...values), evilName, fc.string({ maxLength: 8, unit: "binary" }));
 
 const selectorKey: fc.Arbitrary<SelectorKey> = fc.oneof(
   fc.constantFrom(...tagKeys).map((name): SelectorKey => ({ source: "tag", name })),
@@ -73,7 +74,9 @@ export const anySelector: fc.Arbitrary<Selector> = fc.letrec<{ selector: Selecto
 export const anyTarget: fc.Arbitrary<SelectorTarget> = fc.record({
   node_id: fc.constantFrom(...nodeIds),
   name: fc.option(fc.constantFrom("web", "prod", "w1")),
-  tags: fc.dictionary(fc.constantFrom(...tagKeys), fc.constantFrom(...values), { noNullPrototype: true }),
+  tags: fc.dictionary(fc.constantFrom(...tagKeys), fc.constantFrom(...values, ...evilNames), {
+    noNullPrototype: true,
+  }),
   attributes: fc.dictionary(
     fc.constantFrom(...attributeKeys),
     fc.oneof(fc.constantFrom(...values), fc.constantFrom(4, 0.5, 10), fc.boolean()),

@@ -1,6 +1,7 @@
 /** The newest output of a terminal: every byte that is kept, at its place, and no fewer than was asked for. */
 import { describe, expect, it } from "vitest";
 import { OutputWindow } from "../../lib/terminals/output-window.ts";
+import { sizesAround } from "../support/evil.ts";
 import { seededRandom } from "../support/random.ts";
 
 const mostBytes = 300_000;
@@ -31,7 +32,7 @@ describe("a window of output", () => {
     (seed) => {
       const random = seededRandom(seed);
       const window = new OutputWindow(mostBytes);
-      const sizes = [1, 7, 4_095, 4_096, 4_097, chunkBytes - 1, chunkBytes, chunkBytes + 1, 200_000];
+      const sizes = [1, 7, ...sizesAround(4_096), ...sizesAround(chunkBytes), 200_000];
       for (let step = 0; step < 60; step += 1) {
         const end = window.end;
         window.push(outputOf(end, sizes[Math.floor(random() * sizes.length)]!));

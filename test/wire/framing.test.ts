@@ -9,6 +9,7 @@ import {
   type PlainFrame,
 } from "../../lib/wire/framing.ts";
 import { fragmentBytes, maxMessageBytes, maxStreamBytes } from "../../lib/wire/limits.ts";
+import { sizesAround } from "../support/evil.ts";
 import { codeOf } from "./support/peers.ts";
 
 const streamId = "01890000-0000-7000-8000-00000000abcd";
@@ -76,9 +77,10 @@ describe("a stream", () => {
     );
   });
 
-  test("fits into one frame or is not sent", () => {
-    expect(frameStream(streamId, new Uint8Array(maxStreamBytes)).payload.length).toBe(maxStreamBytes + 16);
-    expect(codeOf(() => frameStream(streamId, new Uint8Array(maxStreamBytes + 1)))).toBe("PAYLOAD_TOO_LARGE");
+  test.each(sizesAround(maxStreamBytes))("of %i bytes fits into one frame or is not sent", (size) => {
+    const frame = (): PlainFrame => frameStream(streamId, new Uint8Array(size));
+    if (size > maxStreamBytes) expect(codeOf(frame)).toBe("PAYLOAD_TOO_LARGE");
+    else expect(frame().payload.length).toBe(size + 16);
   });
 
   test("without a whole id is refused", () => {

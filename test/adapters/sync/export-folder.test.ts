@@ -11,6 +11,7 @@ import { readServer } from "../../../adapters/sync/server-things.ts";
 import { writeFolder } from "../../../adapters/sync/write-folder.ts";
 import type { Json } from "../../../lib/json.ts";
 import { startCommandLine } from "../../support/command-line.ts";
+import { evilNames } from "../../support/evil.ts";
 import { clientOf } from "../../support/fleet-folder.ts";
 import { MemorySecretsKey } from "../../support/secrets-key.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -43,7 +44,10 @@ const hard = [
   "\u2028",
   "👩‍🔧",
 ];
-const word = fc.oneof(fc.constantFrom(...hard), fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }));
+const word = fc.oneof(
+  fc.constantFrom(...hard, ...evilNames.filter(({ length }) => length <= 30)),
+  fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }),
+);
 /** What may stand where one line of text is asked for. */
 const title = word.map((text) => text.replaceAll(/\p{C}/gu, "") || "x");
 const text = fc

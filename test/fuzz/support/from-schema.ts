@@ -1,5 +1,6 @@
 /** Values made from JSON schemas: some fit, some nearly, some not at all. */
 import fc from "fast-check";
+import { evilName, sizesAround } from "../../support/evil.ts";
 import { hostileTexts } from "./hostile-texts.ts";
 
 /** The part of a JSON schema that is read here. */
@@ -70,10 +71,7 @@ export class SchemaValues {
     switch (type) {
       case "integer":
       case "number":
-        return fc.integer({
-          min: Math.max(schema.minimum ?? 0, -1e9),
-          max: Math.min(schema.maximum ?? 1_000, 1e9),
-        });
+        return this.#numbers(schema, wild);
       case "boolean":
         return fc.boolean();
       case "null":
@@ -91,6 +89,18 @@ export class SchemaValues {
   }
 
   /** Mostly what is known when the value is made. */
+  /** Those that are allowed; and, where it may be wild, those next to the bounds on the other side. */
+  #numbers({ minimum, maximum }: Schema, wild: number): fc.Arbitrary<number> {
+    const min = Math.max(minimum ?? 0, -1e9);
+    const max = Math.min(maximum ?? 1_000, 1e9);
+    const near = [minimum, maximum].flatMap((bound) => (bound === undefined ? [] : sizesAround(bound)));
+    const usable = near.filter((number) => wild > 0 || (number >= min && number <= max));
+    const inside = fc.integer({ min, max });
+    return usable.length === 0
+      ? inside
+      : fc.oneof({ weight: 4, arbitrary: inside }, { weight: 1, arbitrary: fc.constantFrom(...usable) });
+  }
+
   #texts({ format, pattern }: Schema, field: string, wild: number): fc.Arbitrary<string> {
     const made = format === "date-time" ? moments : pattern === undefined ? plain : this.#matching(pattern);
     const known = fc.tuple(fc.nat(), made).map(([at, otherwise]) => {
@@ -100,7 +110,7 @@ export class SchemaValues {
     return fc.oneof(
       { weight: 8, arbitrary: known },
       { weight: 1, arbitrary: made },
-      { weight: wild > 0 ? 1 : 0, arbitrary: hostileText },
+      { weight: wild > 0 ? 1 : 0, arbitrary: fc.oneof(hostileText, evilName) },
     );
   }
 

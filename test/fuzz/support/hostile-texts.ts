@@ -1,5 +1,6 @@
 /** Texts that somebody sends who means harm: examples that were changed, what is no text at all, and pieces said again and again. */
 import fc from "fast-check";
+import { evilNames, evilPaths } from "../../support/evil.ts";
 
 /** What parsers are known to trip over. */
 const pieces = [
@@ -58,6 +59,8 @@ const pieces = [
   "é",
   "😀",
   "\u202e",
+  ...evilNames,
+  ...evilPaths,
 ];
 
 /** One text of the examples, cut, doubled, crossed with another one or filled with what parsers trip over. */

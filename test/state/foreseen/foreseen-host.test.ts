@@ -4,15 +4,19 @@ import { expect, test } from "vitest";
 import { type HostFiles } from "../../../lib/host/host.ts";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
 import { ForeseenHost } from "../../../lib/state/foreseen/foreseen-host.ts";
+import { evilModes, evilNames } from "../../support/evil.ts";
 
 const { signal } = new AbortController();
 
 type Step = (files: HostFiles) => unknown;
 
 const path = fc
-  .array(fc.constantFrom("a", "b", "l"), { minLength: 1, maxLength: 3 })
+  .array(fc.oneof({ weight: 9, arbitrary: fc.constantFrom("a", "b", "l") }, fc.constantFrom(...evilNames)), {
+    minLength: 1,
+    maxLength: 3,
+  })
   .map((parts) => `/work/${parts.join("/")}`);
-const attributes = fc.record({ mode: fc.constantFrom(0o600, 0o755), uid: fc.constantFrom(0, 7) });
+const attributes = fc.record({ mode: fc.constantFrom(...evilModes), uid: fc.constantFrom(0, 7) });
 const text = fc.constantFrom("", "x", "yy").map((content) => Buffer.from(content));
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(path, text, attributes).map(

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { evilModes } from "../../support/evil.ts";
 import { createCrontab } from "../../support/machine/crontab.ts";
 import { kernelPrograms, prepareKernel } from "../../support/machine/kernel.ts";
 import { foretold, told } from "../../support/plan-and-apply.ts";
@@ -206,7 +207,7 @@ async function tryHistory({ paths, own, versions, uid, isCrontab }: Row, seed: n
     makeFolder(path, state.host, uid);
     if (start === "none" || files.stat(path)) continue;
     const attributes = {
-      mode: pick([0o644, 0o600, 0o444, 0o664, 0o755]),
+      mode: pick([0o644, 0o644, ...evilModes]),
       uid: uid ?? pick([0, 33]),
       gid: pick([0, 33]),
     };

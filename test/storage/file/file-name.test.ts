@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { fileNameOf } from "../../../lib/storage/file/file-name.ts";
+import { evilNames, evilPaths } from "../../support/evil.ts";
 
 test.each([
   ["term_0192-ab", "term_0192-ab"],
@@ -15,6 +16,12 @@ test("no id makes a path or a name that a file system refuses", () => {
       expect(fileNameOf(id)).toMatch(/^~?[a-z0-9_-]{1,100}$/);
     }),
   );
+});
+
+test("no two ids have one name, also where a file system folds case and composes letters", () => {
+  const ids = [...new Set([...evilNames, ...evilPaths])];
+  const names = ids.map((id) => fileNameOf(id).normalize("NFC").toLowerCase());
+  expect(new Set(names).size).toBe(ids.length);
 });
 
 test("ids that differ only in capitals, normalisation or lone surrogates have names of their own", () => {

@@ -6,8 +6,9 @@ import {
   hasRecordBehind,
   isBlankFrom,
 } from "../../../lib/storage/file/record.ts";
+import { evilName } from "../../support/evil.ts";
 
-const text = fc.jsonValue().map((value) => JSON.stringify(value));
+const text = fc.oneof(fc.jsonValue(), evilName).map((value) => JSON.stringify(value));
 
 test("a record is read back as it was written, and reads as a line of text", () => {
   fc.assert(

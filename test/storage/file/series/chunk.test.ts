@@ -4,6 +4,7 @@ import { decodeChunk, encodeChunk, readChunk } from "../../../../lib/storage/fil
 import { Head, readRows } from "../../../../lib/storage/file/series/head.ts";
 import { joinTables, rowsFrom, tableOf, wholeTable } from "../../../../lib/storage/file/series/table.ts";
 import type { SampleRow } from "../../../../lib/storage/storage.ts";
+import { evilName, evilSteps } from "../../../support/evil.ts";
 
 const decimals = fc
   .tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 0, max: 11 }))
@@ -26,9 +27,14 @@ const value = fc.oneof(
 );
 const time = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 1_893_456_000_000, max: 1_893_456_600_000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(...evilSteps).map((step) => 1_893_456_000_000 + step) },
   { weight: 1, arbitrary: value },
 );
-const name = fc.oneof(fc.constantFrom("cpu", "memory", "load", "disk"), fc.string({ unit: "binary" }));
+const name = fc.oneof(
+  fc.constantFrom("cpu", "memory", "load", "disk"),
+  evilName,
+  fc.string({ unit: "binary" }),
+);
 const row: fc.Arbitrary<SampleRow> = fc.record({
   at: time,
   values: fc.dictionary(name, value, { maxKeys: 6 }),
