@@ -32,6 +32,16 @@ export function mustBeNew(
   return isSetId || (isCapable(extras) && capabilitiesOf(extras) !== capabilitiesOf(had?.()));
 }
 
+/** The mode of what gets these attributes: as with chown(2), a file runs as its next owner only where somebody says so. */
+export function modeAfter(
+  old: Pick<FileStat, "kind" | "mode" | "uid" | "gid">,
+  { mode, uid, gid }: FileAttributes,
+): number {
+  if (mode !== undefined) return mode;
+  const moves = idOr(uid, old.uid) !== old.uid || idOr(gid, old.gid) !== old.gid;
+  return moves && old.kind === "file" ? old.mode & ~setIdBits : old.mode;
+}
+
 /** Whether an owner speaks for the next one too with what he lets others do: an unprivileged one does for nobody else. */
 export function isGiver({ uid }: Pick<Standing, "uid">, next: number | undefined): boolean {
   return isTrusted(uid) || uid === idOr(next, uid);

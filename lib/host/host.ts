@@ -17,7 +17,8 @@ export type { HostCommand, HostCommandResult, HostProcess, LeftProgram } from ".
  * 3. Reading, hashing and comparing see the same bytes; these and listing never follow a link.
  * 4. Folders are made with the given mode (default 0700) and removed only while empty; `list` is sorted.
  * 5. Links are made or replaced at once; their target is stored as given.
- * 6. `setAttributes` changes what is given and nothing else, of whatever stands there, also a pipe, socket or device. A link gets an
+ * 6. `setAttributes` changes what is given and nothing else, of whatever stands there, also a pipe, socket or device; but a file that
+ *    gets another owner or group loses its set-id bits where no mode is given, here and with every write. A link gets an
  *    owner itself and refuses a mode; its target is never touched. Nobody who had a file open changes what it is by then: see there.
  * 7. A refusal of the machine is `HOST_ERROR` with `details { path, errno }`, and has changed nothing.
  * 8. Backups are kept by content; restoring one gives back the same bytes; pruning forgets all but those named.

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { guardFiles } from "./files-below.ts";
-import { mustBeNew } from "./hands.ts";
+import { modeAfter, mustBeNew } from "./hands.ts";
 import { heldError, hostError, requireSame } from "./host-error.ts";
 import type {
   ChangeOptions,
@@ -123,7 +123,7 @@ export class MemoryFiles implements HostFiles {
     if (there?.kind === "directory") throw hostError(path, "EISDIR");
     this.requireChangeable(path, "write");
     const { keepLinks = false, loseExtras: _loses, ...attributes } = options;
-    const kept = there?.kind === "file" ? there : { mode: 0o600 };
+    const kept = there?.kind === "file" ? { ...there, mode: modeAfter(there, attributes) } : { mode: 0o600 };
     const next = { ...newNode("file", { ...kept, ...attributes }), content: Uint8Array.from(content) };
     if (!keepLinks || there?.kind !== "file") return this.#put("writeFile", path, next);
     this.#log.push({ call: "writeFile", path });
@@ -154,7 +154,7 @@ export class MemoryFiles implements HostFiles {
     const node = this.#require(path);
     if (node.kind === "symlink" && attributes.mode !== undefined) throw hostError(path, "ELOOP");
     this.requireChangeable(path, "attributes");
-    const next = newNode(node.kind, { ...node, ...attributes });
+    const next = newNode(node.kind, { ...node, ...attributes, mode: modeAfter(node, attributes) });
     // Its other names stay what they are.
     if (node.kind === "file" && node.links > 1 && mustBeNew(node, attributes))
       return this.#put("setAttributes", path, { ...next, content: node.content });

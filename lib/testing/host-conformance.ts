@@ -6,6 +6,7 @@ import { belowCases } from "./host-below-cases.ts";
 import { downloadCases } from "./host-download-cases.ts";
 import { extrasCases } from "./host-extras-cases.ts";
 import { ledCases } from "./host-led-cases.ts";
+import { ownerCases } from "./host-owner-cases.ts";
 import { programCases } from "./host-program-cases.ts";
 import type { HostCase, HostUnderTest } from "./host-subject.ts";
 
@@ -254,4 +255,5 @@ const cases: HostCase[] = [
   ...downloadCases,
   ...extrasCases,
   ...ledCases,
+  ...ownerCases,
 ];

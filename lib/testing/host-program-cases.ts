@@ -65,6 +65,37 @@ export const programCases: HostCase[] = [
     },
   },
   {
+    promise: 9,
+    needs: "families",
+    name: "an abort ends whatever a program started, also what detached itself or ignores SIGTERM, before it is told",
+    async run({ host, family }) {
+      assertThat(family !== undefined, "a host with families has one");
+      const controller = new AbortController();
+      const running = host.run({ argv: family.argv }, controller.signal);
+      while (family.running() < family.size) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await running;
+      assertEqual(family.running(), 0, "how many run");
+    },
+  },
+  {
+    promise: 9,
+    needs: "families",
+    name: "the end of its time ends whatever a program started, of one that only asks, too",
+    async run({ host, family }) {
+      assertThat(family !== undefined, "a host with families has one");
+      for (const asks of [false, true]) {
+        const { signal } = new AbortController();
+        const result = await host.run({ argv: family.argv, timeoutMs: 1_000, asks }, signal);
+        assertEqual(
+          [result.timedOut, family.running()],
+          [true, 0],
+          "whether its time was over, how many run",
+        );
+      }
+    },
+  },
+  {
     promise: 19,
     name: "it tells in which process it runs, the same before a program and after it",
     async run({ host, programs }) {

@@ -14,6 +14,11 @@ export interface HostUnderTest {
    * long one waits.
    */
   urls: { hello: string; none: string; endless: string };
+  /**
+   * With the capability "families": a program that starts others and waits for minutes, how many these are, and how many run. Among
+   * them should be one that another one of them started, one that detached itself and one that ignores SIGTERM.
+   */
+  family?: { argv: HostCommand["argv"]; size: number; running: () => number };
   /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
   outside?: { target: string };
   /** With the capability "links": gives a file another name. */
@@ -27,6 +32,6 @@ export interface HostCase {
   promise: number;
   name: string;
   /** "root": a root folder stands for the machine. "owners": folders can be given to other users, which takes root. */
-  needs?: "root" | "owners" | "extras" | "links" | "held";
+  needs?: "root" | "owners" | "extras" | "links" | "held" | "families";
   run(given: HostUnderTest): void | Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { OrchestratorError } from "../errors.ts";
 import type { Host, HostBackups, HostCommand, HostFiles } from "../host/host.ts";
 
 /** A call that changed something, or ran a program. */
@@ -52,6 +53,23 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     }),
     barrier: () => host.barrier(),
   };
+}
+
+/** Notes in which order copies are saved, barriers reached and changes made, each once however often in a row. */
+export function orderCalls(host: Host): { host: Host; order: readonly string[] } {
+  const order: string[] = [];
+  const note = (kind: string): void => void (order.at(-1) !== kind && order.push(kind));
+  const noted = recordCalls(host, ({ call }) => {
+    if (call !== "ask") note(call === "save" ? call : "change");
+  });
+  return { host: { ...noted, barrier: () => (note("barrier"), host.barrier()) }, order };
+}
+
+/** Refuses every change, but no copy. */
+export function refusing(host: Host, message: string): Host {
+  return recordCalls(host, ({ call, path }) => {
+    if (call !== "save") throw new OrchestratorError("HOST_ERROR", { message, details: { path } });
+  });
 }
 
 type Recorder = (call: RecordedCall) => void;

@@ -1,6 +1,5 @@
 /** What every type of resource keeps to, as cases for any test runner. */
 import { systemClock } from "../clock.ts";
-import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { resolveResource } from "../state/definition.ts";
@@ -11,7 +10,7 @@ import type { AppliedResource } from "../state/run/applied-resource.ts";
 import { runState, type StateRunResult } from "../state/run/engine.ts";
 import type { RunMode } from "../state/run/state-run.ts";
 import { assertEqual, assertThat } from "./expect.ts";
-import { recordCalls, type RecordedCall } from "./recording-host.ts";
+import { orderCalls, recordCalls, type RecordedCall, refusing } from "./recording-host.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** A resource to try the laws on. */
@@ -240,6 +239,18 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
     },
   },
   {
+    name: "copies of what stood are durable before it is changed, and what was done before that is told",
+    async keep(trial) {
+      const { host, order } = orderCalls(trial.host);
+      assertEqual((await trial.run("apply", [trial.resource()], { host })).status, "succeeded", "the apply");
+      const [saved, first] = [order.indexOf("save"), order.indexOf("barrier")];
+      // What is saved once more right before the change is the copy that is durable by then.
+      const isSafe = saved === -1 || order[saved + 1] === "barrier";
+      const isTold = first < order.indexOf("change") && order.at(-1) === "barrier";
+      assertThat(isSafe && isTold, `barriers before changes and at the end: ${order.join(", ")}`);
+    },
+  },
+  {
     name: "a secret is in no change, message or line for people",
     async keep(trial) {
       const { secret } = trial.subject;
@@ -278,12 +289,6 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
     },
   },
 ];
-
-function refusing(host: Host, message: string): Host {
-  return recordCalls(host, ({ call, path }) => {
-    if (call !== "save") throw new OrchestratorError("HOST_ERROR", { message, details: { path } });
-  });
-}
 
 /** An abort may be an error or an early return; what counts is what was done. */
 async function settle(act: () => unknown): Promise<void> {

@@ -2,6 +2,7 @@
  * The power loss test believes that the real disk does what it promises; here strace shows that it does: which file was
  * synced, and which folder after it. The same for the agent's files. Linux with strace; skipped elsewhere.
  */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,6 +10,9 @@ import { buildProgram, hasStrace, runUnderStrace } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const traced = "openat,write,pwrite64,fsync,fdatasync,rename,mkdir,ftruncate";
+
+/** That of "content". */
+const sha256 = createHash("sha256").update("content").digest("hex");
 
 /** Step -> calls that it must make, in this order; others may come between. `~` stands for the folder. */
 const expected: Record<string, readonly string[]> = {
@@ -25,6 +29,16 @@ const expected: Record<string, readonly string[]> = {
     "fsync ~/c",
   ],
   "agent append": ["write ~/c/created", "fsync ~/c/created"],
+  // What takes the place of a file is synced there, and its name after it, before a barrier is reached.
+  "host write": ["fsync ~/machine/written", "fsync ~/machine"],
+  "host attributes": ["fsync ~/machine/written"],
+  "host download": ["fsync ~/machine/got", "fsync ~/machine"],
+  "host copy": [`fsync ~/state/backups/${sha256}`, "fsync ~/state/backups"],
+  "host restore": ["fsync ~/machine/back", "fsync ~/machine"],
+  "host move": ["fsync ~/machine"],
+  "host link": ["fsync ~/machine"],
+  "host folder": ["fsync ~/machine"],
+  "host removal": ["fsync ~/machine"],
   // It finds a folder whose names a killed process may have left unsynced.
   start: ["fsync ~/data/logs", "fsync ~/data/blobs"],
 };

@@ -17,6 +17,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { act } from "../../lib/state/resources/shared/command.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
+import type { HostUnderTest } from "../../lib/testing/host-subject.ts";
 import { type FileServer, serveFiles } from "../support/file-server.ts";
 
 let base: string;
@@ -42,6 +43,34 @@ const programs = {
   fail: ["/bin/sh", "-c", "exit 3"],
   wait: ["/bin/sleep", "300"],
 } as const;
+
+/** A child that ignores SIGTERM, one in a session of its own, and one of that one; each notes its number. */
+const parent = `
+  (trap "" TERM; sleep 300) & echo $! >> "$1"
+  setsid sh -c 'sleep 300 & echo $! >> "$1"; echo $$ >> "$1"; wait' sh "$1" &
+  wait
+  sleep 300`;
+
+function familyIn(folder: string): NonNullable<HostUnderTest["family"]> {
+  const noted = join(folder, "family");
+  return {
+    argv: ["/bin/sh", "-c", parent, "sh", noted],
+    size: 3,
+    running: () =>
+      existsSync(noted)
+        ? readFileSync(noted, "utf8").split("\n").filter(Boolean).filter(isRunning).length
+        : 0,
+  };
+}
+
+/** What was ended stays as a zombie until whoever adopted it has taken note. */
+function isRunning(pid: string): boolean {
+  try {
+    return !/^State:\s*Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 describe("a root folder that can't be used", () => {
   test.each([
@@ -85,6 +114,7 @@ describe("the whole machine", () => {
     host: new LocalHost({ stateFolder: join(base, "state") }),
     folder: join(base, "work"),
     programs,
+    family: familyIn(base),
     urls: urls(),
     hardLink: linkSync,
     setImmutable,
@@ -102,6 +132,7 @@ describe("confined to a folder", () => {
       host: new LocalHost({ stateFolder: join(base, "state"), root: join(base, "root") }),
       folder: "/work",
       programs,
+      family: familyIn(base),
       urls: urls(),
       outside: { target: join(base, "outside") },
       hardLink: (path: string, name: string) => linkSync(join(base, "root", path), join(base, "root", name)),

@@ -19,8 +19,15 @@ describe("conformance", () => {
       new Promise((_resolve, reject) =>
         signal.addEventListener("abort", () => reject(signal.reason as Error)),
       );
+    let running = 0;
+    const parent: MemoryProgram = async (command, signal) => {
+      running = 3;
+      const result = await wait(command, signal);
+      running = 0;
+      return result;
+    };
     const host = new MemoryHost({
-      programs: { echo, fail: () => ({ exitCode: 3 }), wait },
+      programs: { echo, fail: () => ({ exitCode: 3 }), wait, parent },
       downloads: { [urls.hello]: Buffer.from("hello"), [urls.endless]: endless },
     });
     host.files.makeDirectory("/work", {});
@@ -28,7 +35,8 @@ describe("conformance", () => {
     const { files } = host;
     const hardLink = (path: string, name: string): void => files.hardLink(path, name);
     const setImmutable = (path: string, is: boolean): void => files.setImmutable(path, is);
-    return { host, folder: "/work", programs, urls, hardLink, setImmutable };
+    const family = { argv: ["parent"] as const, size: 3, running: () => running };
+    return { host, folder: "/work", programs, family, urls, hardLink, setImmutable };
   };
   for (const { name, needs, run } of hostConformance(create)) {
     test.skipIf(needs === "root")(name, run);

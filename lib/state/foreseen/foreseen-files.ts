@@ -1,5 +1,5 @@
 import { refuseLinksBelow } from "../../host/files-below.ts";
-import { mustBeNew } from "../../host/hands.ts";
+import { modeAfter, mustBeNew } from "../../host/hands.ts";
 import { hostError, requireSame } from "../../host/host-error.ts";
 import type {
   ChangeOptions,
@@ -290,7 +290,8 @@ export class ForeseenFiles implements HostFiles {
   ): void {
     const there = this.#statAt(place);
     const extras = place.node?.extras;
-    const kept = there?.kind === "file" ? { ...there, ...(extras && { extras }) } : { mode: 0o600 };
+    const file = there?.kind === "file" ? there : null;
+    const kept = file && { ...file, ...(extras && { extras }), mode: modeAfter(file, options) };
     const node = newNode("file", { ...kept, ...options });
     const links = options.keepLinks === true ? there?.links : undefined;
     const whole = typeof content === "string" ? this.contentAt(path) : content;

@@ -89,6 +89,74 @@ test("what can't be mounted is not written for the next start", async () => {
   expect(state.read(fstab)).toBe("");
 });
 
+const remounted = ["mount"];
+const replaced = ["umount", "mount"];
+
+test.each<
+  [reason: string, stood: { line: string; live: string[] }, wanted: object, did: string[], live: string]
+>([
+  [
+    "other options in the line and in the kernel",
+    { line: "tmpfs nosuid", live: ["tmpfs", "nosuid"] },
+    { options: ["nodev"] },
+    remounted,
+    "rw,nodev,relatime - tmpfs",
+  ],
+  [
+    "other options in the line alone",
+    { line: "tmpfs nosuid", live: ["tmpfs", "nodev"] },
+    { options: ["nodev"] },
+    remounted,
+    "rw,nodev,relatime - tmpfs",
+  ],
+  [
+    "an option that the kernel lacks",
+    { line: "tmpfs nodev", live: ["tmpfs", "nosuid"] },
+    { options: ["nodev"] },
+    remounted,
+    "rw,nodev,relatime - tmpfs",
+  ],
+  [
+    "writable where it is to be read-only",
+    { line: "tmpfs ro", live: ["tmpfs", "rw"] },
+    { options: ["ro"] },
+    remounted,
+    "ro,relatime - tmpfs",
+  ],
+  [
+    "other times of access",
+    { line: "tmpfs noatime", live: ["tmpfs", "relatime"] },
+    { options: ["noatime"] },
+    remounted,
+    "rw,noatime - tmpfs",
+  ],
+  [
+    "times of access that nobody asks for any more",
+    { line: "tmpfs noatime", live: ["tmpfs", "noatime"] },
+    { options: ["nodev"] },
+    remounted,
+    "rw,nodev,relatime - tmpfs",
+  ],
+  [
+    "another type",
+    { line: "ramfs nodev", live: ["ramfs", "nodev"] },
+    { options: ["nodev"] },
+    replaced,
+    "rw,nodev,relatime - tmpfs",
+  ],
+])("is made anew as declared, by each reason: %s", async (_reason, { line, live }, more, did, shown) => {
+  const [fstype = "", options = ""] = line.split(" ");
+  const state = fixture(`tmpfs /work/cache ${fstype} ${options} 0 0\n`);
+  const [type = "", flags = ""] = live;
+  await state.host.run({ argv: ["mount", "-t", type, "-o", flags, "tmpfs", "/work/cache"] }, signal);
+  const before = state.host.writes.length;
+  expect(outcomes(await state.run("apply", wanted(more)))).toEqual(["m changed"]);
+  const runs = state.host.writes.slice(before).flatMap(({ call, path }) => (call === "run" ? [path] : []));
+  expect(runs).toEqual(did);
+  expect(state.read(table)).toContain(`/work/cache ${shown} `);
+  expect(outcomes(await state.run("apply", wanted(more)))).toEqual(["m unchanged"]);
+});
+
 test("a folder that nobody makes is missed before anything is done, as the plan says", async () => {
   for (const mode of ["plan", "apply"] as const) {
     const { results } = await fixture().run(mode, wanted({ path: "/work/none" }));
