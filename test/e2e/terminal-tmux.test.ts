@@ -146,6 +146,24 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       expect(replay.screen).toMatch(/^30 1000\nred$/m);
     }, 60_000);
 
+    it("a replay that is broken off by Ctrl-C leaves the terminal as before", async () => {
+      await using scene = await startScene();
+      {
+        using terminal = scene.at(80, 24, ...opening);
+        await terminal.shows(/^[#$]$/m);
+        terminal.enter("printf '\\033[?1049h\\033[?25l'; echo hid\"\"den; sleep 5; echo on");
+        await terminal.shows(/^on$/m);
+        terminal.press("C-]", "C-]");
+        expect(await terminal.exited()).toBe(0);
+      }
+      const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
+      using replay = scene.at(80, 24, "terminal", "replay", sessionId, "--speed", "0.5");
+      await replay.shows(/^hidden$/m);
+      expect(replay.modes).toBe("1 0 0");
+      replay.press("C-c");
+      await eventually("the terminal is as before", () => replay.modes === "0 0 1");
+    }, 60_000);
+
     it("without one, and by Ctrl-] twice, nothing is left behind", async () => {
       await using scene = await startScene();
       const refused = await scene.run(...opening);

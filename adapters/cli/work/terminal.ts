@@ -40,6 +40,8 @@ const retryMs = 1_000;
 const mostCharacters = 1_000;
 /** Ctrl-], as of telnet: twice in a row it leaves. */
 const leaveKey = 0x1d;
+/** What ends the command from outside, as Ctrl-C does where the operator's terminal is not raw. */
+const endSignals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
 /** Turns off what a program may have left on: alternate screen, mouse, bracketed paste, hidden cursor, colours, scrolling region. */
 const resetTerminal =
   "\u001b[?1047l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b7\u001b[r\u001b8\u001b[0m";
@@ -76,7 +78,6 @@ function makeRaw(seat: Seat): () => void {
   const { stdin, stdout } = process;
   const type = (bytes: Buffer): void => seat.type(bytes);
   const resize = (): void => seat.resize();
-  const signals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
   const leave = (): void => seat.leave();
   stdin.setRawMode(true);
   stdin.on("data", type).resume();
@@ -86,9 +87,9 @@ function makeRaw(seat: Seat): () => void {
     stdout.write(resetTerminal);
   };
   process.once("exit", reset);
-  for (const signal of signals) process.on(signal, leave);
+  for (const signal of endSignals) process.on(signal, leave);
   return () => {
-    for (const signal of signals) process.off(signal, leave);
+    for (const signal of endSignals) process.off(signal, leave);
     process.off("exit", reset);
     stdout.off("resize", resize);
     stdin.off("data", type).pause();
@@ -214,11 +215,26 @@ export async function replayTerminal(
     for await (const piece of stream) call.context.stdout(decoder.decode(piece, { stream: true }));
     return;
   }
+  const restore = restoring();
   try {
     await play(stream, speed);
   } finally {
-    process.stdout.write(resetTerminal);
+    restore();
   }
+}
+
+/** The operator's terminal is as before when the function returned is called, and where a signal ends the process. */
+function restoring(): () => void {
+  const end = (signal: NodeJS.Signals): void => {
+    restore();
+    process.kill(process.pid, signal);
+  };
+  const restore = (): void => {
+    for (const signal of endSignals) process.off(signal, end);
+    process.stdout.write(resetTerminal);
+  };
+  for (const signal of endSignals) process.on(signal, end);
+  return restore;
 }
 
 async function play(stream: AsyncIterable<Uint8Array>, speed: number): Promise<void> {
