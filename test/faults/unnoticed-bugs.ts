@@ -325,7 +325,7 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "the fault of a folder of the owner's is told once for ever",
     file: "lib/agent/owners-folder.ts",
-    from: `    this.used(folder);\n`,
+    from: `    else this.used(folder);\n`,
     tests: ["test/agent/owners-folder.test.ts"],
   },
   {
