@@ -41,6 +41,20 @@ export const liveBugs: readonly Bug[] = [
     tests: ["test/adapters/h3/source-address.test.ts"],
   },
   {
+    name: "the network of one agent is taken for the speed of the server",
+    file: "lib/transport/return-slots.ts",
+    from: ` / Math.max(this.#mostOfSource, this.#going);`,
+    to: ` / Math.max(1, this.#going);`,
+    tests: ["test/transport/handshake-places.test.ts"],
+  },
+  {
+    name: "a stranger's silence is taken for the speed of the server",
+    file: "lib/transport/socket-transport.ts",
+    from: `    if (connection.nodeId === null) this.#returnSlots?.gaveUp(begun);\n    else this.#returnSlots?.ended();`,
+    to: `    this.#returnSlots?.ended();`,
+    tests: ["test/transport/handshake-places.test.ts"],
+  },
+  {
     name: "a terminal is opened for who may no more",
     file: "lib/terminals/terminal-service.ts",
     from: `      if (!(await this.#isOpenersStill(terminal))) throw new OrchestratorError("FORBIDDEN");\n`,
