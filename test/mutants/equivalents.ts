@@ -18,6 +18,12 @@ export const equivalents: readonly Equivalent[] = [
       "What is no object has none of the fields, and that null has no fields at all is caught by whoever asks.",
   },
   {
+    file: "adapters/rest/parameters.ts",
+    line: `const text = encoded.includes("%") ? decode(encoded, name) : encoded;`,
+    replacement: `""`,
+    reason: "Every text includes the empty one, and decoding leaves a text without % as it is.",
+  },
+  {
     file: "lib/access/access-service.ts",
     line: `const key = this.#context.crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 challenge", 32);`,
     replacement: `""`,
@@ -42,6 +48,12 @@ export const equivalents: readonly Equivalent[] = [
     line: `await this.#keep(claim, "refused", { code, message, details, issues });`,
     replacement: `""`,
     reason: "What is none of the other three states is answered as a refusal.",
+  },
+  {
+    file: "lib/operations/progress-pipe.ts",
+    line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
+    replacement: `{}`,
+    reason: "A signal is aborted once, and this one goes with its listener.",
   },
   {
     file: "lib/rollouts/rollout-list.ts",

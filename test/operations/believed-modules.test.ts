@@ -39,7 +39,7 @@ describe("modules of the believed state", () => {
     await scene.apply({ modules: ["constructor"] });
     await scene.upload("web", { ...portText, files: { web: "new {{ params.name }}" } });
     const state = await believed();
-    expect(state.modules).toEqual([
+    expect(state.modules).toStrictEqual([
       { name: "base", revision_applied: 1, assignments: ["all", "other"] },
       { name: "both", revision_applied: 1, assignments: ["all"], named: { revision: 1 } },
       { name: "constructor", revision_applied: 1, assignments: [], named: {} },

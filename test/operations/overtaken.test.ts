@@ -163,6 +163,28 @@ describe("an agent that says nothing of what it did", () => {
     expect(await service.repeatable(node_id, repeated)).toBeNull();
   });
 
+  test("is known by what it says too late", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    const input = { node_id, modules: ["web"], wait_seconds: 0, timeout_seconds: 1 };
+    const { operation_id } = await operations.apply(systemCaller, input);
+    const { id } = await agent.next("apply");
+    agent.link.send({ type: "reply", id });
+    await settleAll();
+    await fleet.clock.advance(40_000);
+    await settleAll();
+    expect((await operations.get(systemCaller, { operation_id })).status).toBe("unknown");
+    agent.link.send({ ...emptyResult(operation_id), status: "succeeded" });
+    await settleAll();
+    expect((await operations.get(systemCaller, { operation_id })).status).toBe("succeeded");
+    const { modules: known } = await operations.believed(systemCaller, { node_id });
+    expect(known).toMatchObject([{ name: "web", revision_applied: 1 }]);
+  });
+
   test("is known by nothing that it refused to take on", async () => {
     await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
     await using agent = await connectScriptedAgent(fleet);
