@@ -21,7 +21,8 @@ export const equivalents: readonly Equivalent[] = [
     file: "adapters/rest/parameters.ts",
     line: `const text = encoded.includes("%") ? decode(encoded, name) : encoded;`,
     replacement: `""`,
-    reason: "Every text includes the empty one, and decoding leaves a text without % as it is.",
+    reason:
+      "Decoding leaves a text without % as it is, and control characters stand in a path only percent-encoded.",
   },
   {
     file: "lib/access/access-service.ts",
