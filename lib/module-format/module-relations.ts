@@ -1,7 +1,7 @@
 /** What is wrong between the resources of one module: ids and things that are there twice, unknown ids, circles. */
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import { conflictBudget, fightAdvice, textClaims } from "../state/conflicts.ts";
+import { conflictBudget, fightAdvice, findBuried, textClaims } from "../state/conflicts.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import { edgeProperties, type GraphNode, orderResources } from "../state/graph.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
@@ -37,7 +37,24 @@ export function findRelationFaults(
   types: ResourceTypes,
 ): RelationFault[] {
   const duplicates = findDuplicates(declared, types);
-  return [...duplicates, ...findTextFaults(declared, types), ...findOrderFaults(declared)];
+  return [
+    ...duplicates,
+    ...findTextFaults(declared, types),
+    ...findBuriedFaults(declared, types),
+    ...findOrderFaults(declared),
+  ];
+}
+
+/** Resources in a folder that another has gone. */
+function findBuriedFaults(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {
+  const known = new Map(declared.flatMap((one) => (one.resource ? [[one.resource, one] as const] : [])));
+  return findBuried([...known.keys()], types).flatMap(({ clearing, below, folder }) => {
+    const [first, second] = [known.get(clearing)!, known.get(below)!];
+    if (!mayMeet(first.definition, second.definition)) return [];
+    const message = (lineOf: (at: number) => number): string =>
+      `This is in ${folder}, which the resource on line ${lineOf(first.at)} has gone.`;
+    return [{ path: [second.at], message }];
+  });
 }
 
 function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {

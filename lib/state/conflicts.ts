@@ -35,7 +35,50 @@ export function findConflicts(
   budget: WorkBudget = conflictBudget(),
 ): ResourceConflict[] {
   const fights = findFights(knownClaims(resources, types), budget);
-  return [...findDifferences(resources, types), ...fights.map(fightConflict)];
+  return [
+    ...findDifferences(resources, types),
+    ...fights.map(fightConflict),
+    ...findBuried(resources, types).map(buriedConflict),
+  ];
+}
+
+/** A resource that wants something below a folder that another has gone. */
+export interface Buried {
+  clearing: ResolvedResource;
+  below: ResolvedResource;
+  folder: string;
+}
+
+/** Finds what is wanted below a folder that is to be gone: whichever comes first, one of the two fails or undoes the other. */
+export function findBuried(resources: readonly ResolvedResource[], types: ResourceTypes): Buried[] {
+  const cleared = new Map<string, ResolvedResource>();
+  for (const resource of resources) {
+    const folder = resource.skip ? null : (types.get(resource.type)?.clears?.(resource.spec) ?? null);
+    if (folder !== null) cleared.set(folder, resource);
+  }
+  if (cleared.size === 0) return [];
+  return resources.flatMap((below) => {
+    const folder = below.skip ? undefined : foldersAbove(below, types).find((each) => cleared.has(each));
+    return folder === undefined ? [] : [{ clearing: cleared.get(folder)!, below, folder }];
+  });
+}
+
+/** Of each path that a resource wants to be there. */
+function foldersAbove({ type, spec }: ResolvedResource, types: ResourceTypes): string[] {
+  if (spec["ensure"] === "absent" || spec["ensure"] === "unmounted") return [];
+  const { path } = spec;
+  const paths = types.get(type)?.paths?.(spec) ?? (typeof path === "string" ? [path] : []);
+  return paths.flatMap((each) => {
+    const steps = each.split("/");
+    return steps.slice(2).map((_, at) => steps.slice(0, at + 2).join("/"));
+  });
+}
+
+/** The same as a conflict. */
+export function buriedConflict({ clearing, below, folder }: Buried): ResourceConflict {
+  const conflict = conflictOf(clearing, below, `path:${folder}`);
+  const message = `${resourceKey(clearing)} has ${folder} gone, and ${resourceKey(below)} wants something in it.`;
+  return { ...conflict, message };
 }
 
 /** The texts that resources are about, each with the resource, as far as no more must be known than they say. */

@@ -49,6 +49,8 @@ export interface ResourceType<Spec = unknown> {
   identityHoldsValue?(spec: Spec): boolean;
   /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
   paths?(spec: Spec): readonly string[];
+  /** The folder that it has gone, and with it all below: who wants something there contradicts it. Default: none. */
+  clears?(spec: Spec): string | null;
   /**
    * What it makes of the texts that others may be about a part of, such as a line of a file. Two resources of which one undoes
    * what the other makes are a conflict. Default: it shares no text.

@@ -36,6 +36,16 @@ describe("one module with two of them", () => {
     ]);
   });
 
+  it("is refused where one is in a folder that the other has gone", async () => {
+    const folder = (more = "") => `{ type: directory, path: /srv/old, ensure: absent${more} }`;
+    const inside = (more = "") => `{ type: file, path: /srv/old/a, content: x${more} }`;
+    const told = "This is in /srv/old, which the resource on line 3 has gone.";
+    expect(await issuesOf(module("m", [folder(), inside()]))).toEqual([`4: ${told}`]);
+    expect(await issuesOf(module("m", [folder(', when: "os=linux"'), inside()]))).toEqual([`4: ${told}`]);
+    const apart = [folder(', when: "os=linux"'), inside(', when: "os=darwin"')];
+    expect(await issuesOf(module("m", apart))).toEqual([]);
+  });
+
   it("is refused where one condition implies the other, and taken where they may exclude each other", async () => {
     const when = (tag: string): string => `, when: "os=${tag}"`;
     expect(await issuesOf(module("m", [file("a\\n"), line("b", when("linux"))]))).toHaveLength(1);

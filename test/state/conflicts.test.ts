@@ -62,3 +62,30 @@ test("lists of which one is the beginning of the other contradict each other, wh
     findConflicts([...declare(user(["a"]), "one"), ...declare(user(["a"]), "two")], resourceTypes),
   ).toEqual([]);
 });
+
+const gone = declare([{ id: "d", type: "directory", path: "/srv/old", ensure: "absent" }], "one");
+const wanted = (more: object = {}) =>
+  declare([{ id: "f", type: "file", path: "/srv/old/a/b", content: "x", ...more }], "two");
+
+test.each([
+  ["behind it", () => [...gone, ...wanted()]],
+  ["before it", () => [...wanted(), ...gone]],
+])("what is wanted in a folder that is to be gone contradicts that folder, declared %s", (_, resources) => {
+  expect(findConflicts(resources(), resourceTypes)).toEqual([
+    {
+      first: { module: "one", resource_id: "d" },
+      second: { module: "two", resource_id: "f" },
+      identity: "path:/srv/old",
+      message: "one/d has /srv/old gone, and two/f wants something in it.",
+    },
+  ]);
+});
+
+test("what is to be gone, too, stands elsewhere or is skipped does not", () => {
+  const absent = declare([{ id: "f", type: "file", path: "/srv/old/a", ensure: "absent" }], "two");
+  const beside = declare([{ id: "g", type: "file", path: "/srv/older", content: "x" }], "two");
+  const skipped = wanted().map((each) => ({ ...each, skip: "condition" as const }));
+  expect(findConflicts([...gone, ...absent, ...beside, ...skipped], resourceTypes)).toEqual([]);
+  const folder = declare([{ id: "d", type: "directory", path: "/srv/old" }], "one");
+  expect(findConflicts([...folder, ...wanted()], resourceTypes)).toEqual([]);
+});

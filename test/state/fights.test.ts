@@ -117,3 +117,16 @@ test("about what another module downloaded are refused, too", async () => {
   expect(results[0]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
   expect(state.read(conf)).toBe("a\nb\n");
 });
+
+test.each<RunMode>(["plan", "apply"])(
+  "a %s refuses what is wanted in a folder that is to be gone",
+  async (mode) => {
+    const state = machine();
+    const folder = { id: "d", type: "directory", path: "/etc/old", ensure: "absent" };
+    const desired = declare([folder, { id: "f", type: "file", path: "/etc/old/a", content: "x" }]);
+    await expect(state.run(mode, desired)).rejects.toMatchObject({
+      code: "RESOURCE_CONFLICT",
+      message: "m/d has /etc/old gone, and m/f wants something in it.",
+    });
+  },
+);

@@ -103,6 +103,7 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
   apply,
   capture,
   describe: describeChange,
+  clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
   planning: {
     withDeclaredPaths: (spec, paths) =>
       spec.recurse || spec.purge

@@ -9,7 +9,7 @@
  * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
  */
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
-import { findDifferences } from "../conflicts.ts";
+import { buriedConflict, findBuried, findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
 import { orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
@@ -136,7 +136,10 @@ function plannedItems(
     holdClaims(items, { applied, scope });
   }
   // What was applied by an agent that knew of no fight is drift, and told as such.
-  if (mode !== "check") refuseFights(items, outsideOf(applied, scope), { identities, types });
+  if (mode !== "check") {
+    refuseBuried(desired, types);
+    refuseFights(items, outsideOf(applied, scope), { identities, types });
+  }
   tellDeclaredPaths(items, { identities, types }, () => outsideOf(applied, scope));
   if (mode !== "check") {
     const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
@@ -150,6 +153,11 @@ function plannedItems(
   tellDeclaredParts(items, types, outsideOf(applied, scope));
   hideSecrets(items, [...applied.values()], { types, identities });
   return items;
+}
+
+function refuseBuried(desired: readonly ResolvedResource[], types: StateRun["types"]): void {
+  const [buried] = findBuried(desired, types);
+  if (buried) throw new OrchestratorError("RESOURCE_CONFLICT", { message: buriedConflict(buried).message });
 }
 
 function refuseConflicts(
