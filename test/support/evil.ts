@@ -31,12 +31,6 @@ export const evilNames: readonly string[] = lookalikes.flat();
 /** One of them. */
 export const evilName: fc.Arbitrary<string> = fc.constantFrom(...evilNames);
 
-/** Two different names that are easily taken for each other. */
-export const evilPair: fc.Arbitrary<[string, string]> = fc
-  .constantFrom(...lookalikes)
-  .chain((group) => fc.shuffledSubarray([...group], { minLength: 2, maxLength: 2 }))
-  .map(([one = "", other = ""]) => [one, other]);
-
 /** Paths, most of which lead elsewhere than they seem to, or are none. */
 export const evilPaths: readonly string[] = [
   "",

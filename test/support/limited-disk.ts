@@ -22,6 +22,8 @@ export class LimitedDisk implements Disk {
   /** Bytes that are being read, and the most that ever were. */
   readingBytes = 0;
   mostReadingBytes = 0;
+  /** The most memory of arrays outside the heap that there was at a write. */
+  mostArrayBytes = 0;
   /** Files that were read from. */
   readonly filesRead = new Set<string>();
   /** Writes that wait for {@link hold} to be released. */
@@ -80,6 +82,7 @@ export class LimitedDisk implements Disk {
       },
       write: async (bytes, position) => {
         this.writes++;
+        this.mostArrayBytes = Math.max(this.mostArrayBytes, process.memoryUsage().arrayBuffers);
         this.bytesWritten += bytes.length;
         if (this.#heldPaths?.test(path)) {
           this.held++;

@@ -1,5 +1,5 @@
 import { powerOf, toWholes } from "./decimals.ts";
-import type { SampleTable, SeriesColumns } from "./table.ts";
+import type { SampleTable, SeriesColumns, StreamedTable } from "./table.ts";
 
 /** Width of a coarse point, in milliseconds. */
 export const coarseMs = 300_000;
@@ -8,12 +8,12 @@ export const coarseMs = 300_000;
 const largestSum = 2 ** 49;
 
 /** Samples as five-minute points: sum, least, greatest and count of each series, at the start of their five minutes. */
-export function toCoarse(table: SampleTable): SampleTable {
+export function toCoarse(table: StreamedTable): SampleTable {
   const startOf = (at: number): number => Math.floor(at / coarseMs) * coarseMs;
   const times = Float64Array.from(new Set(table.times.toSorted().map(startOf)));
   const pointAt = new Map(Array.from(times, (at, index) => [at, index]));
   const points = Array.from(table.times, (at) => pointAt.get(startOf(at)) as number);
-  return { times, series: table.series.map((columns) => coarseColumns(columns, points, times.length)) };
+  return { times, series: Array.from(table.series, (each) => coarseColumns(each, points, times.length)) };
 }
 
 function coarseColumns(columns: SeriesColumns, points: readonly number[], count: number): SeriesColumns {

@@ -10,7 +10,7 @@ import type { Chunk, ChunkFiles } from "./chunk-files.ts";
 import { encodeChunk, readChunk } from "./chunk.ts";
 import { toCoarse } from "./coarse.ts";
 import type { OwnerSeries, Tier } from "./owner-series.ts";
-import { joinTables, rowsFrom, wholeTable, type SampleTable, type StreamedTable } from "./table.ts";
+import { joinTables, rowsFrom, type SampleTable, type StreamedTable } from "./table.ts";
 
 /** Chunks of ten minutes that make one of two hours. */
 const merged = 12;
@@ -82,8 +82,9 @@ export class Compaction {
     { from, to, chunks }: { from: Tier; to: Tier; chunks: readonly Chunk[] },
   ): Promise<void> {
     const read = await Promise.all(chunks.map((chunk) => this.read(owner, from, { chunk })));
-    const joined = joinTables(read.filter((table) => table !== null).map(wholeTable));
-    const table = to === "coarse" ? toCoarse(joined) : joined;
+    const tables = read.filter((table) => table !== null);
+    // Each chunk by itself: five minutes that two of them share have a point in each, which queries bring together.
+    const table = joinTables(to === "coarse" ? tables.map(toCoarse) : tables);
     const first = chunks[0] as Chunk;
     const last = chunks.at(-1) as Chunk;
     if (table.times.length > 0) {

@@ -48,28 +48,47 @@ export function tableOf(rows: readonly SampleRow[]): SampleTable {
   return { times: Float64Array.from(rows, (row) => row.at), series };
 }
 
-/** One table below the other. Both are of samples, or both of points. */
-export function joinTables(tables: readonly SampleTable[]): SampleTable {
-  const rows = tables.reduce((sum, table) => sum + table.times.length, 0);
-  const times = new Float64Array(rows);
-  const found = new Map<string, { present: Uint8Array; parts: Float64Array[][] }>();
+/** One table below the other. Both are of samples, or both of points. The columns of a series are put together when they are asked for. */
+export function joinTables(tables: readonly StreamedTable[]): SampleTable {
+  const times = joinColumns(tables.map((table) => table.times));
+  const found = new Map<string, Part[]>();
   let start = 0;
   for (const table of tables) {
-    times.set(table.times, start);
-    for (const { name, present, fields } of table.series) {
-      let joined = found.get(name);
-      if (joined === undefined) found.set(name, (joined = { present: new Uint8Array(rows), parts: [] }));
-      if (present === null) joined.present.fill(1, start, start + table.times.length);
-      else joined.present.set(present, start);
-      joined.parts.push(fields);
+    const { length } = table.times;
+    for (const columns of table.series) {
+      const parts = found.get(columns.name);
+      if (parts === undefined) found.set(columns.name, [{ start, length, columns }]);
+      else parts.push({ start, length, columns });
     }
-    start += table.times.length;
+    start += length;
   }
-  const series = [...found].map(([name, { present, parts }]) => {
-    const fields = (parts[0] ?? []).map((_, field) => joinColumns(parts.map((part) => part[field])));
-    return { name, present: fields[0]?.length === rows ? null : present, fields };
-  });
-  return { times, series };
+  return { times, series: Array.from(found, ([name, parts]) => joinedSeries(name, parts, times.length)) };
+}
+
+/** The columns of a series in some of the rows. */
+interface Part {
+  start: number;
+  length: number;
+  columns: SeriesColumns;
+}
+
+/** Of an owner whose names never come again, all columns at once would be as many as its rows, for each row. */
+function joinedSeries(name: string, parts: readonly Part[], rows: number): SeriesColumns {
+  return {
+    name,
+    get present() {
+      const present = new Uint8Array(rows);
+      for (const { start, length, columns } of parts) {
+        if (columns.present === null) present.fill(1, start, start + length);
+        else present.set(columns.present, start);
+      }
+      return present.includes(0) ? present : null;
+    },
+    get fields() {
+      const first = parts[0]?.columns.fields ?? [];
+      return first.map((_, field) => joinColumns(parts.map(({ columns }) => columns.fields[field])));
+    },
+  };
 }
 
 function joinColumns(parts: readonly (Float64Array | undefined)[]): Float64Array {

@@ -292,3 +292,22 @@ test("a failed sync ends the writing with one line in the log, and appending goe
   expect((await valuesOf(again)).slice(0, 2)).toEqual([1, 2]);
   await again.close();
 });
+
+test("of an owner whose names never come again, half a day is merged and thinned in a few megabytes", async () => {
+  const clock = new FakeClock();
+  const disk = new LimitedDisk();
+  const series = await openSeries({ folder: temporaryFolder(), disk, clock, rawMs: 4 * hour });
+  const before = process.memoryUsage().arrayBuffers;
+  for (let second = 0; second < 18 * 3_600; second += 600) {
+    const taken = Array.from({ length: 300 }, (_, n) => second + 2 * n);
+    await series.append(
+      "a",
+      taken.map((at) => ({ at: at * 1_000, values: { [`n_${at}`]: at, cpu: 1 } })),
+    );
+    await pass(series, clock, 10 * minute);
+  }
+  const thinned = await series.query("a", { from: 0, to: 1_800_000, after: "n_", limit: 1 });
+  expect(Object.values(thinned)).toEqual([[expect.objectContaining({ max: 0, min: 0 })]]);
+  expect(disk.mostArrayBytes - before).toBeLessThan(60e6);
+  await series.close();
+});
