@@ -165,5 +165,7 @@ function difference(from: Outcome, to: Outcome): string {
 
 function said({ status, body }: Answer): string {
   const code = (body as { code?: string } | null)?.code;
-  return code === undefined ? String(status) : `${status} ${code}`;
+  if (code !== undefined) return `${status} ${code}`;
+  // What is begun has ended by then, or has not.
+  return status === 202 ? "200" : String(status);
 }
