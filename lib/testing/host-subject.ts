@@ -18,7 +18,12 @@ export interface HostUnderTest {
    * With the capability "families": a program that starts others and waits for minutes, how many these are, and how many run. Among
    * them should be one that another one of them started, one that detached itself and one that ignores SIGTERM.
    */
-  family?: { argv: HostCommand["argv"]; size: number; running: () => number };
+  family?: {
+    argv: HostCommand["argv"];
+    size: number;
+    /** How many of them run now. */
+    running: () => number;
+  };
   /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
   outside?: { target: string };
   /** With the capability "links": gives a file another name. */
