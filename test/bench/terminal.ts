@@ -1,5 +1,6 @@
 /**
- * A terminal through the orchestrator beside ssh to the same machine: `npm run bench -- terminal`.
+ * A terminal through the orchestrator beside ssh to the same machine, and beside bytes that a Node process passes on over bare `ws`:
+ * `npm run bench -- terminal`.
  *
  * Echo: the time from a key to the character that comes back, a key for each in turn. Output: the time until `cat` of 50 MB has been shown,
  * in turn, with the memory and the CPU of the server. Viewer, server and agent are processes of their own, as ssh and sshd are; the server
@@ -77,6 +78,21 @@ async function openOurs({ url, token }: TerminalServerReady, nodeId: string): Pr
   return terminal;
 }
 
+async function openBare(url: string): Promise<MeasuredTerminal> {
+  const socket = new WebSocket(url, { perMessageDeflate: false });
+  const terminal: MeasuredTerminal = {
+    type: (text) => socket.send(text),
+    shown: () => {},
+    close: async () => {
+      socket.close();
+      await once(socket, "close");
+    },
+  };
+  socket.on("message", (bytes: Buffer) => terminal.shown(bytes));
+  await once(socket, "open");
+  return terminal;
+}
+
 /** Resolves when a terminal has shown a text at the end; gives how many bytes came. */
 function shows(terminal: MeasuredTerminal, text: string): Promise<number> {
   return new Promise((resolve) => {
@@ -114,24 +130,18 @@ const at = (values: readonly number[], share: number): number =>
 const us = (ms: number): string => `${(ms * 1_000).toFixed(0)} us`;
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
 
-type Contenders = { ours: MeasuredTerminal; ssh: MeasuredTerminal | null };
-const named = ({ ours, ssh }: Contenders): [string, MeasuredTerminal][] =>
-  ssh
-    ? [
-        ["ours", ours],
-        ["ssh", ssh],
-      ]
-    : [["ours", ours]];
+/** Terminals by what they are. */
+type Contenders = ReadonlyMap<"ours" | "ssh" | "bare ws", MeasuredTerminal>;
 
 async function measureEcho(contenders: Contenders, pauseMs: number): Promise<void> {
-  const took = new Map(named(contenders).map(([name]) => [name, [] as number[]]));
-  for (const [, terminal] of named(contenders)) {
+  const took = new Map(Array.from(contenders.keys(), (name) => [name, [] as number[]]));
+  for (const [, terminal] of contenders) {
     await runCommand(terminal, "stty echo");
     terminal.type("exec cat > /dev/null\n");
   }
   await sleep(500);
   for (let key = 0; key < keys + warmUps; key++)
-    for (const [name, terminal] of named(contenders)) {
+    for (const [name, terminal] of contenders) {
       if (pauseMs > 0 && key >= warmUps) await sleep(pauseMs);
       const ms = await echo(terminal);
       // The first ones warm it up. A line is held by the system until it ends.
@@ -146,21 +156,24 @@ async function measureEcho(contenders: Contenders, pauseMs: number): Promise<voi
     console.log(
       `echo, ${pauseMs} ms between keys, ${name}: p50 ${us(at(values, 0.5))}, p90 ${us(at(values, 0.9))}, p99 ${us(at(values, 0.99))}`,
     );
-  const ratio = (share: number): string =>
-    (at(took.get("ours")!, share) / at(took.get("ssh")!, share)).toFixed(2);
-  if (took.has("ssh"))
+  const ssh = took.get("ssh");
+  if (!ssh) return;
+  for (const name of ["ours", "bare ws"] as const) {
+    const ratio = (share: number): string => (at(took.get(name)!, share) / at(ssh, share)).toFixed(2);
+    const goals = name === "ours" ? ["(goal 1.15)", "(goal 3)"] : ["", ""];
     console.log(
-      `echo, ${pauseMs} ms between keys, ours / ssh: p50 ${ratio(0.5)} (goal 1.15), p99 ${ratio(0.99)} (goal 3)`,
+      `echo, ${pauseMs} ms between keys, ${name} / ssh: p50 ${ratio(0.5)} ${goals[0]}, p99 ${ratio(0.99)} ${goals[1]}`,
     );
+  }
 }
 
 async function measureOutput(contenders: Contenders, file: string, server: ChildProcess): Promise<void> {
-  const took = new Map(named(contenders).map(([name]) => [name, [] as number[]]));
+  const took = new Map(Array.from(contenders.keys(), (name) => [name, [] as number[]]));
   let most = 0;
   let cpuMs = 0;
   const before = (await ask<TerminalServerCost>(server, "cost")).mostBytes;
   for (let round = 0; round < rounds; round++)
-    for (const [name, terminal] of named(contenders)) {
+    for (const [name, terminal] of contenders) {
       const begun = performance.now();
       const bytes = await runCommand(terminal, `cat ${file}`);
       took.get(name)?.push(performance.now() - begun);
@@ -193,19 +206,27 @@ try {
   const nodeId = await ask<string>(server, "approve");
   const shell = await startSecureShell(folder);
   if (typeof shell === "string") console.log(`without ssh: ${shell}`);
+  const relay = startProcess("servers/terminal-relay.ts");
+  const bareUrl = await told<string>(relay);
   await sleep(1_000);
   const measures = [
     ...pausesMs.map((ms) => (it: Contenders) => measureEcho(it, ms)),
     (it: Contenders) => measureOutput(it, file, server),
   ];
   for (const measure of measures) {
-    const ours = await openOurs(ready, nodeId);
-    const ssh = typeof shell === "string" ? null : shell.open();
-    for (const [, terminal] of named({ ours, ssh })) await prepare(terminal);
-    await measure({ ours, ssh });
-    await ours.close();
-    await ssh?.close();
+    const bareShell = startProcess("servers/terminal-relay.ts", [bareUrl]);
+    await told(bareShell);
+    const contenders = new Map<"ours" | "ssh" | "bare ws", MeasuredTerminal>();
+    contenders.set("ours", await openOurs(ready, nodeId));
+    if (typeof shell !== "string") contenders.set("ssh", shell.open());
+    contenders.set("bare ws", await openBare(bareUrl));
+    for (const terminal of contenders.values()) await prepare(terminal);
+    await measure(contenders);
+    for (const terminal of contenders.values()) await terminal.close();
+    bareShell.disconnect();
+    await once(bareShell, "exit");
   }
+  relay.disconnect();
   if (typeof shell !== "string") await shell.close();
   agent.disconnect();
   await once(agent, "exit");
