@@ -137,6 +137,9 @@ export class OutcomeRecorder {
    */
   async wait(known: Readonly<OperationDocument>, waitMs: number): Promise<Readonly<OperationDocument>> {
     const { operation_id: operationId } = known;
+    const read = (): Promise<Readonly<OperationDocument> | null> =>
+      this.#context.readBack(() => this.#store.find(operationId), known);
+    if (waitMs === 0) return (await read()) ?? known;
     const waiters = this.#waiters.get(operationId) ?? new Set();
     this.#waiters.set(operationId, waiters);
     let newest = known;
@@ -151,9 +154,9 @@ export class OutcomeRecorder {
     waiters.add(waiter);
     const timer = this.#context.clock.setTimer(waitMs, wake);
     try {
-      const found = await this.#context.readBack(() => this.#store.find(operationId), known);
+      const found = await read();
       if (found && newest === known) newest = found;
-      if (isOpen(newest) && waitMs > 0 && !this.#context.leaving.signal.aborted) await woken;
+      if (isOpen(newest) && !this.#context.leaving.signal.aborted) await woken;
       return newest;
     } finally {
       timer.cancel();
