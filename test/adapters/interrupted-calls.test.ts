@@ -3,9 +3,10 @@
  * and all was; what is told, listed and found after a restart is what is stored; and made again, it is made.
  */
 import type { AnyProcedure } from "@trpc/server";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
+import { endCounting } from "../support/failing-storage.ts";
 import { type Finding, interruptEverywhere } from "../support/interrupt-everywhere.ts";
 
 const mutations = Object.entries(appRouter._def.procedures as object as Record<string, AnyProcedure>)
@@ -34,6 +35,8 @@ const expected: Readonly<Record<string, Accepted>> = {
     "not the same again": "the next rotation goes on with one that broke off",
   },
 };
+
+afterAll(endCounting);
 
 test("a call whose storage fails in the middle is refused and not made, or answered and made", async () => {
   const tried = new Set<string>();

@@ -4,9 +4,10 @@
  * sample, a soak all meetings.
  */
 import type { AnyProcedure } from "@trpc/server";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
+import { endMeetings } from "../support/meeting-storage.ts";
 import { courseOf, Races } from "../support/race-everywhere.ts";
 import { seededRandom } from "../support/random.ts";
 import { meetingsOf } from "../support/rivals.ts";
@@ -65,6 +66,8 @@ const unexpecting: Readonly<Record<string, string>> = {
 };
 
 const [seed = 0] = seedsFor({ usual: 1, soak: 1 });
+
+afterAll(endMeetings);
 
 test(
   `what meets somebody else is as one after the other (seed ${seed})`,

@@ -19,7 +19,7 @@ const counted: ReadonlySet<string> = new Set([
   "lease",
 ]);
 
-/** Whose calls are being counted: one for all, for each one of its own would make every promise of the process slower, for good. */
+/** Whose calls are counted: one for all, as each makes every promise of the process slower, for as long as it is not disabled. */
 const within = new AsyncLocalStorage<CountedCalls>();
 
 /** The calls that something makes, one of which may fail: before it has done anything, as the port promises. */
@@ -46,6 +46,11 @@ export class CountedCalls {
     this.made.push(name);
     if (isIt) throw new OrchestratorError("UNAVAILABLE", { message: "It fails once." });
   }
+}
+
+/** Ends what {@link CountedCalls.during} began, for whoever comes next in the process. */
+export function endCounting(): void {
+  within.disable();
 }
 
 /** The storage with its calls counted, those of its series and of its blobs' writers included. */

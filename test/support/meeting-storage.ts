@@ -26,16 +26,18 @@ export interface Meeting {
   act: () => Promise<unknown>;
 }
 
+/** Whose calls are looked at: one for all, as each makes every promise of the process slower, for as long as it is not disabled. */
+const within = new AsyncLocalStorage<MetCommits>();
+
 /** The commits of what is done within {@link during}. */
 export class MetCommits {
   readonly made: MetCommit[] = [];
   meeting: Meeting | null = null;
-  readonly #within = new AsyncLocalStorage<true>();
   readonly #read = new Set<string>();
 
   /** Looks at what is called from here, and from what this starts. */
   during<T>(act: () => Promise<T>): Promise<T> {
-    return this.#within.run(true, act);
+    return within.run(this, act);
   }
 
   read(collection: string, documents: readonly (StoredDocument | null)[]): void {
@@ -55,12 +57,17 @@ export class MetCommits {
       met.push({ kind, collection, key, isExpecting: expected !== undefined, before });
     }
     this.made.push({ writes: met, read: [...this.#read] });
-    if (isMet) await this.#within.exit(meeting.act);
+    if (isMet) await within.exit(meeting.act);
   }
 
   get #isWithin(): boolean {
-    return this.#within.getStore() !== undefined;
+    return within.getStore() === this;
   }
+}
+
+/** Ends what {@link MetCommits.during} began, for whoever comes next in the process. */
+export function endMeetings(): void {
+  within.disable();
 }
 
 /** The storage, with what it is asked for told to the commits. */
