@@ -1,4 +1,3 @@
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -9,13 +8,13 @@ const source = (path: string): string => fileURLToPath(new URL(path, import.meta
 const alone = [
   "test/**/*.real.test.ts",
   "test/{discovery,fuzz,host,transport}/**/*.test.ts",
-  "test/adapters/h3/{connections,half-open,proxied-connections,slow-readers,unread-body}.test.ts",
+  "test/adapters/h3/{connections,downloads,half-open,proxied-connections,slow-readers,unread-body}.test.ts",
   "test/faults/led-out.test.ts",
   "test/state/real-machine.test.ts",
   "test/support/machine/**/*.test.ts",
 ];
 
-// Files that start processes and servers of their own, and wait for them longer than they reckon: twice as many at a time as there are processors.
+// Files that start processes and servers of their own and wait for them: one at a time in each process, as many as there are processors.
 const processes = [
   "test/{e2e,faults,native,package}/**/*.test.ts",
   "test/adapters/{cli,client,h3}/**/*.test.ts",
@@ -70,7 +69,7 @@ export default defineConfig({
           name: "processes",
           include: processes,
           exclude: alone,
-          maxWorkers: 2 * availableParallelism(),
+          maxWorkers: "100%",
           sequence: { groupOrder: 2 },
         },
       },

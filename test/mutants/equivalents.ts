@@ -70,7 +70,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: "lib/rollouts/rollout-run.ts",
-    line: `return { kind: "operator", operator_id: id, username: name, role: "Viewer", session_id: "" };`,
+    line: `return { kind: "operator", operator_id: id, username: name, role: "Viewer", session_id: "", ...from };`,
     replacement: `"Stryker was here!"`,
     reason: "This caller is only named in events, by id and username, and its session is never looked up.",
   },

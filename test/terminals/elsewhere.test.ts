@@ -52,7 +52,7 @@ describe("a terminal that another process holds", () => {
     const seen = viewer.offset;
     viewer.acknowledges = false;
     viewer.type("head -c 5000000 /dev/zero | tr '\\0' x; echo; exit\n");
-    await vi.waitFor(() => expect(viewer.offset - seen).toBe(524_288), 10_000);
+    await waitFor(() => expect(viewer.offset - seen).toBe(524_288));
     viewer.acknowledges = true;
     viewer.say({ type: "ack", offset: viewer.offset });
     await viewer.next("closed");
