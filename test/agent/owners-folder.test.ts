@@ -62,6 +62,16 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     expect(await custom.collect(never)).toEqual({});
   });
 
+  test("gives each series once: the file whose name sorts later wins, and the log says so of the other", async () => {
+    const { custom, put, logger } = begin();
+    const path = put("a.prom", "jobs 1\nown 1\n");
+    put("b.prom", "jobs 2\nother 2\n");
+    const expected = { "custom.jobs": 2, "custom.own": 1, "custom.other": 2 };
+    for (let look = 0; look < 2; look++) expect(await custom.collect(never)).toEqual(expected);
+    expect(logger.of("warn")).toHaveLength(1);
+    expect(logger.lines.at(-1)?.fields).toMatchObject({ path });
+  });
+
   test("is told again where a folder or an entry was as it should be in between", async () => {
     const { custom, put, folder, logger } = begin();
     const path = put("good.prom", "good 1\n");

@@ -15,7 +15,8 @@ export class CustomMetrics {
   }
 
   /**
-   * The values of now: of files as they stand there, of programs what they print, all at once.
+   * The values of now: of files as they stand there, of programs what they print, all at once. Of values with the
+   * same name that of the last entry counts, as with attributes, and the log says of the others that they are left out.
    *
    * @param late - Resolves when it is too late: what a program has not printed by then is left out.
    */
@@ -23,11 +24,17 @@ export class CustomMetrics {
     const found = await Promise.all(
       this.#folder.list().map(async (entry) => {
         const run = (): Promise<string | null> => Promise.race([this.#folder.run(entry), late]);
-        const text = entry.isProgram ? await run() : this.#folder.read(entry);
-        return text === null ? {} : this.#parse(entry.path, text);
+        return { path: entry.path, text: entry.isProgram ? await run() : this.#folder.read(entry) };
       }),
     );
-    return Object.assign({}, ...found) as Values;
+    const parsed = found.flatMap(({ path, text }) =>
+      text === null ? [] : [{ path, ...parsePrometheusText(text, mostSeries) }],
+    );
+    const givenBy = new Map<string, string>();
+    for (const { path, values } of parsed) for (const name of Object.keys(values)) givenBy.set(name, path);
+    for (const { path, values, faults } of parsed)
+      this.#tell(path, faults + Object.keys(values).filter((name) => givenBy.get(name) !== path).length);
+    return Object.assign({}, ...parsed.map(({ values }) => values)) as Values;
   }
 
   /** Ends the programs that run. */
@@ -35,10 +42,9 @@ export class CustomMetrics {
     this.#folder.stop();
   }
 
-  #parse(path: string, text: string): Values {
-    const { values, faults } = parsePrometheusText(text, mostSeries);
-    if (faults > 0) this.#folder.fault(path, `${faults} of its lines have no value that can be taken.`);
+  #tell(path: string, faults: number): void {
+    const reason = `${faults} of its lines have no value that can be taken, or another line gives the same series.`;
+    if (faults > 0) this.#folder.fault(path, reason);
     else this.#folder.used(path);
-    return values;
   }
 }

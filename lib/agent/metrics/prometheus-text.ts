@@ -11,13 +11,16 @@ const linePattern =
 const labelPattern = /\s*([A-Za-z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/gy;
 const numberPattern = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
-/** What a text holds, and how many of its lines are of no such form, or hold no number. */
+/** What a text holds, and how many of its lines are of no such form, hold no number, or are replaced by a later one with the same name. */
 export interface ParsedMetrics {
   values: Values;
   faults: number;
 }
 
-/** Reads the values of a text, each under `custom.`. NaN and infinities, and names that are too long, are left out. */
+/**
+ * Reads the values of a text, each under `custom.`. NaN and infinities, and names that are too long, are left out. Of values with
+ * the same name the last counts: labels that differ only in what no name may hold are one series.
+ */
 export function parsePrometheusText(text: string, most: number): ParsedMetrics {
   const values: Values = {};
   let faults = 0;
@@ -26,7 +29,11 @@ export function parsePrometheusText(text: string, most: number): ParsedMetrics {
     const line = raw.trim();
     if (line === "" || line.startsWith("#")) continue;
     const found = parseLine(line);
-    if (found === null || count >= most) faults += 1;
+    if (found === null) faults += 1;
+    else if (Object.hasOwn(values, found.name)) {
+      faults += 1;
+      values[found.name] = found.value;
+    } else if (count >= most) faults += 1;
     else {
       count += 1;
       values[found.name] = found.value;

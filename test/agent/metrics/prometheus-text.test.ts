@@ -55,6 +55,17 @@ test("a label that would act on a terminal is made harmless, and a long one is c
   expect(names.every((name) => namePattern.test(name) && name.length <= 200)).toBe(true);
 });
 
+test.each<[what: string, second: string]>([
+  ["the same name", 'x{a="b,c"} 2'],
+  ["a name that differs only in characters that are replaced", 'x{a="b=c"} 2'],
+])("of two lines with %s the last counts, and the other is a fault", (_what, second) => {
+  const text = `x{a="b,c"} 1\n${second}\ny 3\n`;
+  expect(parsePrometheusText(text, 200)).toEqual({
+    values: { "custom.x{a=b_c}": 2, "custom.y": 3 },
+    faults: 1,
+  });
+});
+
 test("of 10,000 lines as many are taken as there may be", () => {
   const text = Array.from({ length: 10_000 }, (_, n) => `n_${n} ${n}`).join("\n");
   const { values, faults } = parsePrometheusText(text, 200);
