@@ -27,6 +27,7 @@ export class Recorder {
   #beginning: Promise<void> = Promise.resolve();
   #writer: BlobWriter | null = null;
   #beganMs = 0;
+  #size = "";
   #sync: Timer | null = null;
 
   /** @param failed - Called where what was written could not be synced: nothing more can be written. */
@@ -50,6 +51,7 @@ export class Recorder {
     this.#beganMs = this.#parts.clock.monotonic();
     this.#writer = await this.#parts.storage.openBlob(this.#id);
     const { cols, rows, opened_at, agent_name } = terminal;
+    this.#size = sizeText(cols, rows);
     const timestamp = Math.floor(Date.parse(opened_at) / 1000);
     const env = { TERM: "xterm-256color" };
     await this.#write(
@@ -63,8 +65,12 @@ export class Recorder {
     return this.#event("o", this.#decoder.decode(bytes, { stream: true }));
   }
 
-  resized(cols: number, rows: number): Promise<void> {
-    return this.#event("r", `${cols}x${rows}`);
+  /** Resolves when a new size is written. One that it already has is no event: whoever attaches says its size, also when it is the same. */
+  async resized(cols: number, rows: number): Promise<void> {
+    const size = sizeText(cols, rows);
+    if (size === this.#size) return;
+    this.#size = size;
+    await this.#event("r", size);
   }
 
   /** Writes what is left, durably. */
@@ -94,4 +100,8 @@ export class Recorder {
       this.#writer?.sync().catch(this.#failed);
     });
   }
+}
+
+function sizeText(cols: number, rows: number): string {
+  return `${cols}x${rows}`;
 }

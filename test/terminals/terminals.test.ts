@@ -11,6 +11,9 @@ describe("a terminal", () => {
     await viewer.shows(/ada-42\r\n24 80\r\n/);
     viewer.say({ type: "resize", cols: 120, rows: 40 });
     await viewer.next("resized");
+    // Whoever attaches says its size, also when it is the same.
+    viewer.say({ type: "resize", cols: 120, rows: 40 });
+    await viewer.next("resized");
     viewer.type("stty size\n");
     await viewer.shows(/40 120/);
     viewer.type("exit 7\n");
