@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import type { MetricHistory } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
+import { didYouMean, notFound } from "../find-id.ts";
 import { integer, moment } from "../options.ts";
 import { describeMetrics, matches, sparklinePoints } from "../show-metrics.ts";
 import { toLine, toLines, toTable, type Column } from "../text.ts";
@@ -48,8 +49,33 @@ async function show(
   const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
   const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
   const query = { from, ...(to !== undefined && { to }), step_seconds };
-  const shown = await readSeries(call, { node_id, query, wanted });
-  call.show(shown, (view) => describeMetrics(name, shown, view));
+  const { shown, seen } = await readSeries(call, { node_id, query, wanted });
+  // Of more than are read, one that was not met may be among the rest.
+  const missing = shown.next_cursor === null ? missingOf(wanted, seen) : [];
+  if (missing.length < wanted.length || missing.length === 0)
+    call.show(shown, (view) => describeMetrics(name, shown, view));
+  refuseMissing(missing, seen, `was measured on ${name} between ${shown.from} and ${shown.to}`);
+}
+
+/** What was asked for that no series is. Where nothing at all was measured, no name is wrong. */
+function missingOf(wanted: readonly string[], seen: readonly string[]): string[] {
+  if (seen.length === 0) return [];
+  return wanted.filter((each) => !seen.some((name) => matches(name, [each])));
+}
+
+/** Says which names no series has, with those that may have been meant: a slip is not to look like a machine that measures nothing. */
+function refuseMissing(missing: readonly string[], seen: readonly string[], what: string): void {
+  if (missing.length === 0) return;
+  const known = [...new Set(seen.flatMap(waysToName))];
+  const told = missing.map((each) => `No series ${JSON.stringify(each)} ${what}.${didYouMean(each, known)}`);
+  throw notFound(told.join(" "));
+}
+
+/** A name, and all beginnings of it that ask for it. */
+function waysToName(name: string): string[] {
+  const metric = name.split("{", 1)[0] ?? name;
+  const parts = metric.split(".");
+  return [name, ...parts.map((_, index) => parts.slice(0, index + 1).join("."))];
 }
 
 interface Question {
@@ -62,16 +88,18 @@ interface Question {
 async function readSeries(
   { client }: CommandCall,
   { node_id, query, wanted }: Question,
-): Promise<MetricHistory> {
+): Promise<{ shown: MetricHistory; seen: string[] }> {
   const series: MetricHistory["series"] = [];
+  const seen: string[] = [];
   for (let cursor: string | null = null; ;) {
     const history: MetricHistory = await client.metrics.history(node_id, {
       ...query,
       ...(cursor !== null && { cursor }),
     });
+    seen.push(...history.series.map(({ name }) => name));
     series.push(...history.series.filter(({ name }) => matches(name, wanted)));
     cursor = history.next_cursor;
-    if (cursor === null || series.length >= mostShown) return { ...history, series };
+    if (cursor === null || series.length >= mostShown) return { shown: { ...history, series }, seen };
   }
 }
 
@@ -80,12 +108,16 @@ async function showLatest(
   { node_id, name, wanted }: { node_id: string; name: string; wanted: string[] },
 ): Promise<void> {
   const latest = await call.client.metrics.latest(node_id);
+  const seen = Object.keys(latest.values);
+  const missing = missingOf(wanted, seen);
   const values = Object.entries(latest.values).filter(([series]) => matches(series, wanted));
   const told = { ...latest, values: Object.fromEntries(values) };
-  call.show(
-    told,
-    (view) => toLines([toLine(`${name}: ${latest.collected_at}`)]) + toTable(values, latestColumns, view),
-  );
+  if (missing.length < wanted.length || missing.length === 0)
+    call.show(
+      told,
+      (view) => toLines([toLine(`${name}: ${latest.collected_at}`)]) + toTable(values, latestColumns, view),
+    );
+  refuseMissing(missing, seen, `was measured on ${name} at ${latest.collected_at}`);
 }
 
 const latestColumns: readonly Column<[string, number]>[] = [

@@ -81,6 +81,34 @@ describe("fleetwright metrics", () => {
     expect(found).not.toContain("There are more");
   });
 
+  it("says which names no series has, with what may have been meant, and shows the others", async () => {
+    const storage = new MemoryStorage();
+    const line = await startCommandLine({ storage });
+    await line.print("login", "--key", line.key);
+    const { agent } = await startSocketAgent(line);
+    const node_id = agent.nodeId ?? "";
+    await line.print("agents", "approve", node_id, "--name", "web-1");
+    // Nothing was measured yet: no name is wrong.
+    expect(await line.run("metrics", "web-1", "lod.5")).toMatchObject({ code: 0, stderr: "" });
+    const values = { "load.5": 1, "memory.used_bytes": 2, "mount.used_bytes{path=/}": 3 };
+    await storage.series.append(node_id, [{ at: Date.now() - 60_000, values }]);
+    for (const [typed, meant] of [
+      ["lod.5", "load.5"],
+      ["memry", "memory"],
+      ["mount.used_byte", "mount.used_bytes"],
+    ] as const)
+      for (const flags of [[], ["--now"]]) {
+        const { code, stdout, stderr } = await line.run("metrics", "web-1", typed, ...flags);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+        expect(stderr).toContain(`No series "${typed}" was measured on web-1 `);
+        expect(stderr).toMatch(new RegExp(` Did you mean "${meant}"\\?$`, "m"));
+      }
+    const both = await line.run("metrics", "web-1", "load", "swap");
+    expect(both).toMatchObject({ code: 1 });
+    expect(both.stdout).toMatch(/^load\.5 /m);
+    expect(both.stderr).toMatch(/No series "swap" was measured on web-1 between \S+ and \S+\.$/m);
+  });
+
   it("writes out what would act on the terminal", () => {
     const history = historyOf([1]);
     history.series[0]!.name = "custom.x{a=\u001b]52;c;aGk=\u0007}";
