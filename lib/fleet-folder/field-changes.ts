@@ -1,6 +1,6 @@
 /** Which fields of a thing differ, and what a change of them says. */
 import { isSameJson, type Json, type JsonObject } from "../json.ts";
-import { hidden } from "../state/run/state-result.ts";
+import { hidden } from "../state/result.ts";
 import type { FolderKind } from "./fleet-folder.ts";
 import { fieldsOf, kindsOfThings } from "./kinds.ts";
 

@@ -1,7 +1,7 @@
 import type { ManagedBy } from "../internal/common-schemas.ts";
 import type { JsonObject } from "../json.ts";
 import { mask } from "../notifications/channels/config-rules.ts";
-import { hidden } from "../state/run/state-result.ts";
+import { hidden } from "../state/result.ts";
 import type { FolderKind, PresentThing } from "./fleet-folder.ts";
 import { kindsOfThings, withDefaults } from "./kinds.ts";
 

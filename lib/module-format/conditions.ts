@@ -6,7 +6,7 @@ import { printKey } from "../selectors/key.ts";
 import { parseCondition } from "../selectors/parse.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { isWord } from "../selectors/tokens.ts";
-import { hidden } from "../state/run/state-result.ts";
+import { hidden } from "../state/result.ts";
 import { defaultsOf, type Params } from "./params.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import { findSecretParts } from "./secret-parts.ts";

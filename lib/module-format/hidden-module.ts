@@ -9,7 +9,7 @@ import { WorkBudget, type Work } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
-import { hidden } from "../state/run/state-result.ts";
+import { hidden } from "../state/result.ts";
 import { shownCondition } from "./conditions.ts";
 import { moduleLimits } from "./module-schema.ts";
 import type { Param, Params } from "./params.ts";

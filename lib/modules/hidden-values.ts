@@ -4,7 +4,7 @@ import { nextTurn } from "../internal/next-turn.ts";
 import type { Json } from "../json.ts";
 import { parseReference, printReferences } from "../module-format/module-reference.ts";
 import type { ModuleUse } from "../module-format/module-use.ts";
-import { hidden } from "../state/run/state-result.ts";
+import { hidden } from "../state/result.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleViews, ViewSummary } from "./module-views.ts";
 

@@ -2,10 +2,8 @@
  * Takes secrets out of what is told: every text by which one is known again becomes "(sensitive)", also where it comes in pieces or
  * is broken over lines.
  */
+import { hidden } from "../state/result.ts";
 import { shortestTrace, tracesOf } from "./traces.ts";
-
-/** What stands in the place of a secret. */
-export const redacted = "(sensitive)";
 
 /** How many characters decide whether a trace may begin at a place. */
 const headLength = shortestTrace;
@@ -170,7 +168,7 @@ export class RedactionStream {
     const kept = this.#kept;
     this.#kept = nothing;
     if (kept.text === "" || this.#take === null) return "";
-    return isCut && kept.text.length >= shortestTrace ? redacted : this.#take(kept, true).told;
+    return isCut && kept.text.length >= shortestTrace ? hidden : this.#take(kept, true).told;
   }
 }
 
@@ -210,7 +208,7 @@ function cut(text: string, ranges: readonly Range[]): string {
   let isAfterSecret = false;
   for (const { begin, end } of ranges) {
     if (end <= at || begin >= text.length) continue;
-    if (begin > at || !isAfterSecret) clean += text.slice(at, Math.max(at, begin)) + redacted;
+    if (begin > at || !isAfterSecret) clean += text.slice(at, Math.max(at, begin)) + hidden;
     at = end;
     isAfterSecret = true;
   }

@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { jsonSchema } from "../internal/common-schemas.ts";
 
+/** Stands for what is a secret, wherever it would be told: in a result, an output, a module as Viewers see it. */
+export const hidden = "(sensitive)";
+
 /** One property that differs. `before` and `after` are "(sensitive)" where the value is a secret. */
 export const changeSchema = z.strictObject({
   property: z.string().max(200),

@@ -65,6 +65,13 @@ describe("the words of the sources", () => {
     expect(others.filter((path) => silenced.test(readText(path) ?? ""))).toEqual([]);
   });
 
+  it("write what stands for a secret in one place", () => {
+    const written = lib.flatMap((file) => literals(file, "(sensitive)"));
+    expect(written, "lib/state/result.ts has it.").toEqual([
+      expect.stringMatching(/^lib\/state\/result\.ts:/),
+    ]);
+  });
+
   it("name files in kebab-case", () => {
     const odd = code.filter(
       (path) => !/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(path.slice(path.lastIndexOf("/") + 1)),
@@ -101,6 +108,15 @@ function expressions(file: SourceFile, pattern: RegExp): string[] {
     if (isUse && pattern.test(node.getText(file.syntax))) {
       found.push(`${positionOf(file, node)} ${node.getText(file.syntax).slice(0, 40)}`);
     }
+  });
+  return found;
+}
+
+/** Places where a text is written as a whole, as "file:line". */
+function literals(file: SourceFile, text: string): string[] {
+  const found: string[] = [];
+  visit(file, (node) => {
+    if (ts.isStringLiteralLike(node) && node.text === text) found.push(positionOf(file, node));
   });
   return found;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Redactor, redacted } from "../../lib/secret-format/redactor.ts";
+import { Redactor } from "../../lib/secret-format/redactor.ts";
+import { hidden } from "../../lib/state/result.ts";
 
 const secret = "p@ss/w0rd+'quote\" & <ünï> 7";
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -49,11 +50,11 @@ describe("a redactor", () => {
     ],
   ])("takes a secret out %s", (_how, text) => {
     const clean = redactor.redact(`before ${text} after`);
-    expect(clean).toContain(redacted);
+    expect(clean).toContain(hidden);
     // Whatever is left is what stands around it: a quote, or characters that another byte decides, too.
     expect(
       clean
-        .replaceAll(redacted, "")
+        .replaceAll(hidden, "")
         .replaceAll(/before|after|a=/g, "")
         .trim().length,
     ).toBeLessThan(9);
@@ -63,7 +64,7 @@ describe("a redactor", () => {
     for (let before = 0; before < 6; before += 1)
       for (let after = 0; after < 6; after += 1) {
         const text = Buffer.from("_".repeat(before) + secret + "_".repeat(after)).toString("base64");
-        const left = redactor.redact(text).replace(redacted, "");
+        const left = redactor.redact(text).replace(hidden, "");
         expect(Buffer.from(left, "base64").toString()).not.toMatch(/p@s|ss\/|w0rd|quote/);
       }
   });
@@ -75,7 +76,7 @@ describe("a redactor", () => {
       let told = "";
       for (let at = 0; at < text.length; at += size) told += stream.push(text.slice(at, at + size));
       told += stream.end();
-      expect(told.replaceAll(/(?:\(sensitive\))+/g, redacted)).toBe(`one ${redacted} two ${redacted} three`);
+      expect(told.replaceAll(/(?:\(sensitive\))+/g, hidden)).toBe(`one ${hidden} two ${hidden} three`);
     }
   });
 
@@ -89,7 +90,7 @@ describe("a redactor", () => {
   it("hides what is kept back where the rest of the text is dropped", () => {
     const stream = redactor.stream();
     expect(stream.push(`cut ${secret.slice(0, 12)}`)).toBe("cut ");
-    expect(stream.end({ isCut: true })).toBe(redacted);
+    expect(stream.end({ isCut: true })).toBe(hidden);
   });
 
   it("takes long secrets out in pieces, also where more follows than a piece holds", () => {
@@ -97,36 +98,34 @@ describe("a redactor", () => {
       "",
     );
     const two = new Redactor([bytes(long)]);
-    expect(two.redact(`a${long}b`)).toBe(`a${redacted}b`);
+    expect(two.redact(`a${long}b`)).toBe(`a${hidden}b`);
     for (const size of [1, 100, 511, 512, 513, 650]) {
       const stream = two.stream();
       let told = "";
       const text = `a${long}b${long}c`;
       for (let at = 0; at < text.length; at += size) told += stream.push(text.slice(at, at + size));
-      expect((told + stream.end()).replaceAll(/(?:\(sensitive\))+/g, redacted)).toBe(
-        `a${redacted}b${redacted}c`,
-      );
+      expect((told + stream.end()).replaceAll(/(?:\(sensitive\))+/g, hidden)).toBe(`a${hidden}b${hidden}c`);
     }
   });
 
   it("takes each line of a secret out by itself", () => {
     const key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nabcdefghijklmnop\n-----END KEY-----\n";
     const clean = new Redactor([bytes(key)]).redact(`  +abcdefghijklmnop\n  +MIIEvQIBADANBgkqhkiG9w0`);
-    expect(clean).toBe(`  +${redacted}\n  +${redacted}`);
+    expect(clean).toBe(`  +${hidden}\n  +${hidden}`);
   });
 
   it.each(["hunter2\n", "  hunter2 ", "hunter2\r\n"])(
     "takes %j out where what is blank around it is gone",
     (value) => {
       const own = new Redactor([bytes(value)]);
-      expect(own.redact("<hunter2>")).toBe(`<${redacted}>`);
+      expect(own.redact("<hunter2>")).toBe(`<${hidden}>`);
       for (const before of ["", "x", "xy"]) {
         const text = Buffer.from(`${before}hunter2`).toString("base64");
-        expect(Buffer.from(own.redact(text).replace(redacted, ""), "base64").toString()).not.toMatch(
+        expect(Buffer.from(own.redact(text).replace(hidden, ""), "base64").toString()).not.toMatch(
           /hun|ter|er2/,
         );
       }
-      expect(own.redact(Buffer.from("hunter2").toString("hex"))).toBe(redacted);
+      expect(own.redact(Buffer.from("hunter2").toString("hex"))).toBe(hidden);
     },
   );
 
@@ -134,19 +133,19 @@ describe("a redactor", () => {
     const short = new Redactor(["a", "ab", "abc"].map(bytes));
     expect(short.isEmpty).toBe(true);
     expect(short.redact("abc")).toBe("abc");
-    expect(new Redactor([bytes("abcd")]).redact("xabcdx")).toBe(`x${redacted}x`);
+    expect(new Redactor([bytes("abcd")]).redact("xabcdx")).toBe(`x${hidden}x`);
   });
 
   it("finds what is no text as base64, hex and what is left of it in a text", () => {
     const binary = Uint8Array.from([0xff, 0xfe, 0x80, 0x41, 0x42, 0x43, 0x44, 0x00, 0x9f]);
     const own = new Redactor([binary]);
     for (const form of ["base64", "hex", "utf8"] as const)
-      expect(own.redact(`<${Buffer.from(binary).toString(form)}>`)).toBe(`<${redacted}>`);
+      expect(own.redact(`<${Buffer.from(binary).toString(form)}>`)).toBe(`<${hidden}>`);
   });
 
   it("cleans every text of a value and leaves the names of its members", () => {
     const value = { [secret]: [{ deep: `x${secret}` }, 5, null] };
-    expect(redactor.redactAll(value)).toEqual({ [secret]: [{ deep: `x${redacted}` }, 5, null] });
+    expect(redactor.redactAll(value)).toEqual({ [secret]: [{ deep: `x${hidden}` }, 5, null] });
     const same = { a: ["b"] };
     expect(redactor.redactAll(same)).toBe(same);
   });

@@ -13,7 +13,7 @@ import type { Host } from "../../host/host.ts";
 import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { hidden } from "../run/state-result.ts";
+import { hidden } from "../result.ts";
 import type { TextEdit } from "../text-edits.ts";
 import {
   findShadow,

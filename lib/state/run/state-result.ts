@@ -1,11 +1,9 @@
 /** Results, with the values of sensitive resources hidden. The one place where a value leaves the engine. */
 import { errorTable, isOrchestratorError } from "../../errors.ts";
 import type { ResolvedResource } from "../resource.ts";
+import { hidden } from "../result.ts";
 import type { Action, Change, ResourceResult } from "../result.ts";
 import type { StateItem } from "./state-item.ts";
-
-/** Stands for a value that is a secret. */
-export const hidden = "(sensitive)";
 
 /** What is known of a result beside its resource. */
 export type ResultParts = Partial<ResourceResult> & Pick<ResourceResult, "outcome">;
