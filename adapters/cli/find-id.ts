@@ -13,28 +13,51 @@ export interface Candidate {
 /** Candidates that are told where an id is not the only one that begins so. */
 const mostTold = 5;
 
+/** What has an id, and the command that lists it. */
+const lists = {
+  delivery: "channels deliveries",
+  notification: "notifications list",
+  operation: "operations list",
+  rollout: "rollouts list",
+  run: "rollouts list",
+  terminal: "terminal list",
+  token: "enrol list",
+  window: "windows list",
+} as const;
+
+/** What people know by an id. */
+type IdKind = keyof typeof lists;
+
 /** Names that are told of those that may have been meant. */
 const mostMeant = 3;
 
 /**
- * Finds the one id that begins with what was typed. A whole one is not looked up, nor what can be none: the server says so.
+ * Finds the one id that begins with what was typed. A whole one is not looked up: the server says where it is none.
  *
  * @param list - Finds what begins so; one more than {@link mostTold} is enough.
  * @throws {UsageError} Where more than one begins so.
- * @throws {ApiError} `NOT_FOUND` where none does.
+ * @throws {ApiError} `NOT_FOUND` where none does, or can.
  */
 export async function findId(
-  kind: string,
+  kind: IdKind,
   typed: string,
   list: (prefix: string, limit: number) => Promise<readonly Candidate[]>,
 ): Promise<string> {
   const text = typed.toLowerCase();
-  if (!/^[0-9a-f][0-9a-f-]{3,34}$/.test(text) || /^[0-9a-f]{32}$/.test(text)) return typed;
+  if (!/^[0-9a-f][0-9a-f-]{3,35}$/.test(text) || /^[0-9a-f]{9}/.test(text)) throw noId(kind, typed);
+  if (text.length === 36) return text;
   const found = await list(text, mostTold + 1);
   const [first, second] = found;
   if (!first) throw notFound(`There is no ${kind} that begins with ${JSON.stringify(typed)}.`);
   if (second) throw ambiguous(kind, typed, found);
   return first.id;
+}
+
+/** What was typed is no id, e.g. the name of an assignment in the place of a rollout. */
+function noId(kind: IdKind, typed: string): ApiError {
+  return notFound(
+    `There is no ${kind} ${JSON.stringify(typed)}. It is named by its id, or by 4 characters and more that only this one begins with: see \`fleetwright ${lists[kind]}\`.`,
+  );
 }
 
 /** Several things begin so: which. */
@@ -68,8 +91,12 @@ export function findOperation({ operations }: Client, typed: string): Promise<st
 }
 
 /** A rollout, a run among them. */
-export function findRollout({ rollouts }: Client, typed: string): Promise<string> {
-  return findId("rollout", typed, async (id_prefix, limit) =>
+export function findRollout(
+  { rollouts }: Client,
+  typed: string,
+  kind: "rollout" | "run" = "rollout",
+): Promise<string> {
+  return findId(kind, typed, async (id_prefix, limit) =>
     (await rollouts.list({ id_prefix, limit })).items.map(
       ({ rollout_id, kind, assignment, command = "" }) => ({
         id: rollout_id,
@@ -97,7 +124,7 @@ export type ListPage<Item> = (query: {
 
 /** One of what a server has few of, all of which are read: windows, thresholds, channels, tokens. */
 export async function findListed<Item extends { id: string }>(
-  kind: string,
+  kind: IdKind,
   typed: string,
   { list, aboutOf }: { list: ListPage<Item>; aboutOf: (item: Item) => string },
 ): Promise<string> {

@@ -63,7 +63,7 @@ export async function runCommand(
 
 /** Shows a run as it is now. */
 export async function showRun(call: CommandCall, runId: string): Promise<ExitCode> {
-  return tell(call, await call.client.runs.get(await findRollout(call.client, runId)));
+  return tell(call, await call.client.runs.get(await findRollout(call.client, runId, "run")));
 }
 
 async function toWhere(

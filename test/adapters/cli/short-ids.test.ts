@@ -38,6 +38,40 @@ describe("a short id", () => {
     expect(await print("windows", "show", window.slice(0, 13))).toContain(window);
   });
 
+  it.each([
+    [["windows", "end"], "window", "windows list"],
+    [["windows", "remove", "--yes"], "window", "windows list"],
+    [["enrol", "show"], "token", "enrol list"],
+    [["enrol", "revoke", "--yes"], "token", "enrol list"],
+    [["rollouts", "watch"], "rollout", "rollouts list"],
+    [["rollouts", "cancel"], "rollout", "rollouts list"],
+    [["assignments", "apply", "web", "--plan"], "rollout", "rollouts list"],
+    [["runs", "show"], "run", "rollouts list"],
+    [["operations", "attach"], "operation", "operations list"],
+    [["apply", "--plan"], "operation", "operations list"],
+    [["terminal", "close"], "terminal", "terminal list"],
+    [["notifications", "read"], "notification", "notifications list"],
+  ])(
+    "is asked for where %j gets a word that is none, with the list that has it",
+    async (args, kind, list) => {
+      const { run } = await startSignedIn();
+      for (const typed of [
+        "web",
+        "019",
+        "0199d3a05f3c7c1e9a550d9f5f3e2b11",
+        "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b111",
+      ]) {
+        const { code, stderr } = await run(...args, typed);
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringContaining(`NOT_FOUND: There is no ${kind} "${typed}".`),
+        ]);
+        expect(stderr).toContain(`\`fleetwright ${list}\``);
+      }
+      expect((await run(...args, "0199d3a0-5f3c")).stderr).toContain(`There is no ${kind} that begins with`);
+    },
+  );
+
   it("of an agent has 8 digits at least: a name that is gone finds no other machine", async () => {
     const line = await startSignedIn();
     const { agent } = await startSocketAgent(line);
