@@ -48,10 +48,20 @@ export class ApiError extends Error {
 export function unreachable(url: string, cause: unknown): ApiError {
   const title = "The server can't be reached.";
   const reason = reasonOf(cause);
-  const detail = isDistrust(reason)
-    ? `${url} can't be reached: its certificate is not trusted here${reason}. NODE_EXTRA_CA_CERTS names a file with an authority to trust.`
-    : `${url} can't be reached${reason}.`;
+  const words = lastingReasons.find(([pattern]) => pattern.test(reason))?.[1];
+  const why = words === undefined ? "" : `: ${words}`;
+  const told = reason === "" ? "" : ` (${reason})`;
+  const advice = distrusts.test(reason)
+    ? " NODE_EXTRA_CA_CERTS names a file with an authority to trust."
+    : "";
+  const detail = `${url} can't be reached${why}${told}.${advice}`;
   return new ApiError({ type: "about:blank", title, status: 0, detail, code: "UNAVAILABLE" }, cause);
+}
+
+/** Whether a server was not reached for a reason that no waiting takes away: somebody has to do something. */
+export function isLasting({ status, cause }: ApiError): boolean {
+  const reason = reasonOf(cause);
+  return status === 0 && lastingReasons.some(([pattern]) => pattern.test(reason));
 }
 
 /** Reads the problem out of an answer that is not a success; makes one up where something in between answered. */
@@ -94,16 +104,21 @@ function isProblem(value: unknown): value is ApiProblem {
 /** What Node says of a certificate whose authority it does not know (OpenSSL's names of verification errors). */
 const distrusts = /UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT/;
 
-function isDistrust(reason: string): boolean {
-  return distrusts.test(reason);
-}
+/** Reasons that stay, in words. */
+const lastingReasons: readonly (readonly [RegExp, string])[] = [
+  [distrusts, "its certificate is not trusted here"],
+  [/^CERT_HAS_EXPIRED$/, "its certificate has expired by the clock of this machine"],
+  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet by the clock of this machine"],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "its certificate is for another name"],
+  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, "it does not speak TLS, as https:// asks for"],
+];
 
 /** `fetch` hides why it failed in a chain of causes; the innermost code says it best. */
 function reasonOf(error: unknown): string {
   let reason = "";
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as Error & { code?: unknown };
-    if (typeof code === "string") reason = ` (${code})`;
+    if (typeof code === "string") reason = code;
   }
   return reason;
 }

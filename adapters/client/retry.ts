@@ -1,5 +1,5 @@
 /** Sends again what may be sent again: how often, how long in between, and which failures pass by themselves. */
-import { ApiError } from "./api-error.ts";
+import { ApiError, isLasting } from "./api-error.ts";
 
 /** How a client tries again. */
 export interface RetryOptions {
@@ -63,7 +63,8 @@ export async function withRetries<Result>(
 /** Whether the same request may be answered a little later: nobody answered, or whoever did was too busy or not the service. */
 export function isPassing(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
-  if (error.status === 0 || error.status === 429) return true;
+  if (error.status === 0) return !isLasting(error);
+  if (error.status === 429) return true;
   const isGateway = error.status === 502 || error.status === 503 || error.status === 504;
   return isGateway && (error.code === "UNAVAILABLE" || error.code === "PEER_ERROR");
 }

@@ -76,11 +76,13 @@ describe("a server that can't be reached", () => {
     ["DEPTH_ZERO_SELF_SIGNED_CERT", true],
     ["SELF_SIGNED_CERT_IN_CHAIN", true],
     ["CERT_HAS_EXPIRED", false],
+    ["CERT_NOT_YET_VALID", false],
     ["ERR_TLS_CERT_ALTNAME_INVALID", false],
   ])("for %s has the advice to trust an authority: %s", (code, isAdvised) => {
     const { message } = unreachable("https://a", failed(code));
     expect(message).toContain(`(${code})`);
     expect(message.includes("NODE_EXTRA_CA_CERTS")).toBe(isAdvised);
+    expect(message).toContain("can't be reached: its certificate ");
   });
 });
 
