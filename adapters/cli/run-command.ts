@@ -119,10 +119,12 @@ async function follow(call: CommandCall, begun: RunDetail): Promise<RunDetail> {
   const stopped = context.untilStopped(done.signal).then(async () => {
     if (done.signal.aborted) return;
     context.stderr("Ending it on the machines.\n");
-    await client.runs.cancel(rollout_id);
+    await client.runs.cancel(rollout_id).catch((error: unknown) => {
+      // At once: it may go on for long, and who has typed Ctrl-C counts on its end.
+      const about = `The run goes on; \`fleetwright rollouts cancel ${rollout_id}\` ends it`;
+      if (!done.signal.aborted) call.tellFailure(error, about);
+    });
   });
-  // Whoever can't end it is told when it has ended by itself.
-  stopped.catch(() => {});
   try {
     if (!isUnfinished(begun)) return begun;
     // Without its agents: what every one of them said is asked for once.

@@ -1,9 +1,14 @@
 /** A server that goes away while a command waits for what it began. */
-import { expect, it } from "vitest";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { runCommandLine } from "fleetwright/cli";
 import type { Fetch } from "fleetwright/client";
 import { awaitDrift, awaitEnd, awaitOperation } from "../../../adapters/cli/wait.ts";
 import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+import { deferred } from "../../support/deferred.ts";
 import { clientOf } from "../../support/fleet-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 it("a server that is away for a while ends no waiting for an operation, a drift check or a rollout", async () => {
   const line = await startSignedIn();
@@ -48,4 +53,42 @@ it("what a server refuses ends the waiting at once", async () => {
   await expect(awaitOperation({ client, context: { stderr: () => {} } }, none, true)).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
+});
+
+it("a run that can't be ended is told of while it goes on, with what ends it, and what it came to is shown", async () => {
+  const line = await startSignedIn();
+  await startSocketAgent(line);
+  await line.print("agents", "approve", "--all-pending", "--yes");
+  const go = join(line.folder, "go");
+  const began = join(line.folder, "began");
+  const real = fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation((target, init) =>
+    String(target).endsWith("/cancel") ? Promise.reject(new TypeError("lost")) : real(target, init),
+  );
+  const stop = deferred();
+  let stdout = "";
+  let stderr = "";
+  const script = `touch ${began}; until [ -e ${go} ]; do sleep 0.05; done; echo ended`;
+  const run = runCommandLine(["run", "--on", "*", "--yes", "--", script], {
+    stdout: (text) => void (stdout += text),
+    stderr: (text) => void (stderr += text),
+    environment: { FLEETWRIGHT_HOME: join(line.folder, "home"), FLEETWRIGHT_URL: line.server.url },
+    readInput: () => Promise.resolve(""),
+    untilHurried: () => new Promise(() => {}),
+    untilStopped: () => stop.promise,
+  });
+  await waitFor(() => expect(existsSync(began)).toBe(true));
+  stop.resolve();
+  try {
+    await waitFor(() =>
+      expect(stderr).toMatch(
+        /^Ending it on the machines\.\nfleetwright: The run goes on; `fleetwright rollouts cancel [0-9a-f-]{36}` ends it: UNAVAILABLE: .* can't be reached\.\n$/,
+      ),
+    );
+  } finally {
+    vi.restoreAllMocks();
+    writeFileSync(go, "");
+  }
+  expect(await run).toBe(0);
+  expect(stdout).toContain("  | ended\n");
 });
