@@ -29,7 +29,13 @@ export function serverUrl(
   given: string | undefined,
   profile: Profile | null,
 ): string {
-  return given ?? setIn(environment, "FLEETWRIGHT_URL") ?? profile?.url ?? defaultUrl;
+  const url = given ?? setIn(environment, "FLEETWRIGHT_URL") ?? profile?.url ?? defaultUrl;
+  // Without http:// a name is taken for the scheme of an address, and "can't be reached" would say nothing of that.
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+    throw new UsageError(
+      `${JSON.stringify(url)} is no address of a server, such as https://fleet.example.com.`,
+    );
+  return url;
 }
 
 /** A variable of the environment. One that is empty is none: a script that fills it in from something that is missing means no folder and no server. */

@@ -46,3 +46,31 @@ it.each([
   const { code, stderr } = await runIn(temporaryFolder(), args);
   expect([code, stderr.slice(0, told.length)]).toEqual([2, told]);
 });
+
+it.each(["nonsense", "localhost:4748", "http://", "ftp://fleet.example", ""])(
+  "%j in the place of the server's address is a fault of usage, typed or from the environment",
+  async (url) => {
+    const told = `${JSON.stringify(url)} is no address of a server, such as https://fleet.example.com.`;
+    for (const args of [["whoami"], ["login"], ["apply", "web-1"]])
+      expect(await runIn(temporaryFolder(), ["--url", url, ...args])).toEqual({
+        code: 2,
+        stdout: "",
+        stderr: `fleetwright: ${told}\n`,
+      });
+    const problem = await runIn(temporaryFolder(), ["whoami", "--json"], url === "" ? "x" : url);
+    expect(JSON.parse(problem.stderr)).toMatchObject({ code: "USAGE", exit_code: 2 });
+  },
+);
+
+it.each([
+  [["modules", "upload", "-"]],
+  [["module", "check", "-"]],
+  [["local", "plan", "-"]],
+  [["run", "--on", "*", "--script", "-"]],
+  [["agents", "rename", "--file", "-"]],
+  [["secrets", "import", "--from-env-file", "-"]],
+  [["channels", "create", "x", "--type", "webhook", "--config", "-"]],
+])("%j with nothing on standard input is one, too, and nothing is sent", async (args) => {
+  const { code, stdout, stderr } = await runIn(temporaryFolder(), args, "http://127.0.0.1:9", "");
+  expect([code, stdout, stderr]).toEqual([2, "", "fleetwright: Standard input is empty.\n"]);
+});
