@@ -20,6 +20,7 @@ import type { FrameSocket } from "../transport/socket.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { LinkConnection, type LinkConnectionOptions } from "./link-connection.ts";
+import { TlsFailure } from "./websocket-dial.ts";
 
 const firstDelayMs = 1000;
 const longestDelayMs = 60_000;
@@ -160,7 +161,11 @@ class DialingLink implements AgentLink {
       socket = await this.#options.dial(this.#abort.signal);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { code: null, message: `The orchestrator can't be reached: ${message}` };
+      return {
+        code: null,
+        message: `The orchestrator can't be reached: ${message}`,
+        ...(error instanceof TlsFailure && { needsSomebody: true }),
+      };
     }
     if (this.#abort.signal.aborted) {
       socket.destroy();

@@ -251,8 +251,9 @@ export class AgentProgram {
         this.#running?.terminals.endAll();
         this.#running?.attributes.pause();
         this.#running?.metrics?.pause();
-        const level = ending.code === null ? "info" : "error";
-        this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
+        const { needsSomebody = false, ...fields } = ending;
+        const level = ending.code !== null ? "error" : needsSomebody ? "warn" : "info";
+        this.#logger[level]("There is no connection to the orchestrator.", fields);
       },
     };
   }

@@ -23,7 +23,7 @@ export interface WebSocketDialOptions {
  * Opens a connection to an orchestrator.
  *
  * @param url - `ws://` or `wss://`, e.g. `wss://orchestrator.example:4100/agent/v1`.
- * @returns The open socket. Rejects where it can't be opened, with the error of `ws`.
+ * @returns The open socket. Rejects where it can't be opened, with a `TlsFailure` where TLS is the reason, else with the error of `ws`.
  */
 export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): Promise<FrameSocket> {
   const { signal, connectTimeoutMs = handshakeTimeoutMs, ca, allowUntrustedCertificate = false } = options;
@@ -48,7 +48,8 @@ export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): 
     const fail = (error: Error): void => {
       // An agent may try for months under one signal.
       signal?.removeEventListener("abort", giveUp);
-      reject(error);
+      const why = whyNoTls(error);
+      reject(why === null ? error : new TlsFailure(why, { cause: error }));
     };
     socket.once("error", fail);
     socket.once("open", () => {
@@ -57,6 +58,41 @@ export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): 
       resolve(new DialedSocket(socket, { remoteAddress, tlsExporter }));
     });
   });
+}
+
+/** TLS fails as long as nobody changes something, here or at the server; the message says what. */
+export class TlsFailure extends Error {}
+
+/**
+ * What Node and OpenSSL call it, and what it means. Their own texts differ with the version, and advise of options of the program
+ * `node`, which nobody here runs by hand.
+ */
+const tlsFailures: readonly [RegExp, (code: string) => string][] = [
+  [
+    /^(?:UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT)/,
+    (code) =>
+      `its certificate is not trusted here (${code}). --ca-file FILE, or \`ca_file = FILE\` in the agent's settings, names a PEM file with the authority to trust.`,
+  ],
+  [
+    /^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/,
+    (code) =>
+      `its certificate is not valid now (${code}). Renew it on the server, or set the clock of this machine.`,
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    (code) =>
+      `its certificate is for other names than the one called (${code}). Use one of these as the url, or give the server a certificate for this one.`,
+  ],
+  [
+    /^(?:EPROTO$|ERR_SSL_)/,
+    (code) =>
+      `no TLS comes about (${code}). Is it the right port, and does the server speak https there, not http?`,
+  ],
+];
+
+function whyNoTls(error: Error & { code?: unknown }): string | null {
+  const code = String(error.code);
+  return tlsFailures.find(([name]) => name.test(code))?.[1](code) ?? null;
 }
 
 class DialedSocket implements FrameSocket {

@@ -9,6 +9,8 @@ export interface Ending {
   message: string;
   /** After how many milliseconds the orchestrator said to come again, 0 to 60,000; absent where it said nothing. */
   retryMs?: number;
+  /** Whether trying again is of no use until somebody has done what the message says. Default false. */
+  needsSomebody?: boolean;
 }
 
 /** How a socket is closed that ends with a code. */
