@@ -52,7 +52,9 @@ export function describeRecap(rollout: RolloutDetail): string {
     ...(reason === undefined ? [] : [toLine(reason)]),
     ...(recap ? [`${name}: ${describeOutcomes(rollout, recap)}`] : []),
     ...(recap && isOver ? [`${name}: ${describeTotals(recap, succeeded === matched)}`] : []),
-    `${name}: ${kind} succeeded on ${succeeded} of ${countOf(matched, "agent")}`,
+    `${name}: ${isOver ? kind : `${kind} ${rollout.status},`} succeeded on ${succeeded} of ${countOf(matched, "agent")}`,
+    // Whoever did not wait for its end looks for it by this.
+    ...(isOver ? [] : [`  rollout ${rollout_id}`]),
     ...(hasPlanned
       ? [`  apply exactly this: fleetwright assignments apply ${name} --plan ${rollout_id}`]
       : []),

@@ -26,6 +26,20 @@ it(
   },
 );
 
+it("an apply that nobody waits for says that it goes on, and by what it is found", async () => {
+  const line = await startAskedFleet(1);
+  await line.upload("web", "/page");
+  await line.print("assignments", "create", "web", "--selector", "*", "--module", "web");
+  await line.leave();
+  const { code, stdout } = await line.run("assignments", "apply", "web", "--queue-offline", "--no-wait");
+  const id = (await line.print("rollouts", "list", "-o", "name")).trim();
+  expect(code).toBe(5);
+  expect(stdout).toBe(
+    "web: 1 agent: 1 not ended, or never begun\n" +
+      `web: apply running, succeeded on 0 of 1 agent\n  rollout ${id}\n`,
+  );
+});
+
 it("a rollout that is paused, resumed or cancelled is told without its agents", async () => {
   const line = await startAskedFleet(1);
   await line.print("agents", "tag", "web-1", "--set", "role=web");
