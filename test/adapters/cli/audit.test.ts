@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AuditExport, MemoryStorage, systemCaller, toHex, toTimestamp } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { repository } from "../../architecture/source-tree.ts";
 import { runIn, startCommandLine } from "../../support/command-line.ts";
 import type { CommandLine } from "../../support/command-line.ts";
 
@@ -254,6 +255,19 @@ describe("fleetwright audit retention", () => {
 });
 
 describe("fleetwright audit export", () => {
+  it("and all else that docs/audit.md begins with does what it says, line by line", async () => {
+    const page = readFileSync(join(repository, "docs/audit.md"), "utf8");
+    const commands = /^```\n(fleetwright [^`]*)\n```$/m.exec(page)?.[1]?.split("\n") ?? [];
+    expect(commands.length).toBeGreaterThan(6);
+    for (const command of commands) {
+      const [, ...words] = command.replaceAll("2026-01-01T00:00:00Z", before).split(" ");
+      const args = words.map((word) => (/\.jsonl?$/.test(word) ? join(line.folder, word) : word));
+      const isAsked = args[1] === "prune";
+      await line.print(...args, ...(isAsked ? ["--yes"] : []));
+    }
+    expect(linesOf(join(line.folder, "all.jsonl")).length).toBeGreaterThan(made);
+  });
+
   it("writes lines to standard output, or into a file, and removes nothing", async () => {
     const all = await countEvents();
     const printed = await line.print("audit", "export", "--before", before);
