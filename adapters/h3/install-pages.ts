@@ -25,7 +25,8 @@ export interface InstallPages {
   downloadLimits?: DownloadLimits;
 }
 
-const notBuilt = "No agent was built on this server: `npm run build:agent` makes it.";
+const notBuilt =
+  "No agent was built on this server: `npm run build:agent` in a checkout makes it, and FLEETWRIGHT_AGENT_DIR names the folder.";
 
 /** Mounts both. */
 export function mountInstallPages(mount: PageMount, pages: InstallPages): void {

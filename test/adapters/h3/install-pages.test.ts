@@ -123,7 +123,7 @@ describe("GET /install.sh", () => {
     const { status, stderr } = spawnSync("sh", [], { input: text, encoding: "utf8" });
     expect([status, stderr]).toEqual([
       1,
-      expect.stringMatching(/^install\.sh: No agent was built .*build:agent.*\n$/),
+      expect.stringMatching(/^install\.sh: No agent was built .*build:agent.*FLEETWRIGHT_AGENT_DIR.*\n$/),
     ]);
     const answer = await get("/agent/linux-x64");
     expect([answer.status, answer.json]).toEqual([404, expect.objectContaining({ code: "NOT_FOUND" })]);
