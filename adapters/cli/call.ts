@@ -1,11 +1,12 @@
 /** One run of a command: what it may use. */
 import type { Page } from "fleetwright";
 import { isOrchestratorError } from "fleetwright/errors";
+import type { ApiError } from "../client/api-error.ts";
 import { createClient } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
 import type { TableView } from "./cells.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
-import { tellOf, toProblemLine } from "./failure.ts";
+import { describeAway, tellOf, toProblemLine } from "./failure.ts";
 import { pinKey } from "./orchestrator-keys.ts";
 import { toFirstColumn } from "./output.ts";
 import type { OutputFormat, Print } from "./output.ts";
@@ -141,10 +142,11 @@ export class CommandCall {
 
   #connect(): Client {
     const profile = readProfile(this.context);
+    const onAway = (error: ApiError): void => this.context.stderr(describeAway(error));
     const url = serverUrl(this.context, this.options.url, profile);
     if (!profile) {
       if (this.options.url === undefined) requireNamed(this.context);
-      return createClient({ url });
+      return createClient({ url, onAway });
     }
     const found = findSigner(this.context, profile.key);
     const signer = found ? { signer: found } : {};
@@ -152,13 +154,13 @@ export class CommandCall {
     const keep = (fresh: Profile): void => this.#keep(profile, () => pin.keep(fresh));
     // A session belongs to the server that opened it, and no other is to see its token.
     if (url !== profile.url) {
-      return createClient({ url, ...pin.options, onToken: () => keep(profile), ...signer });
+      return createClient({ url, onAway, ...pin.options, onToken: () => keep(profile), ...signer });
     }
     const { token } = profile;
     // Without a token the user has signed out, and stays so until the next login.
-    if (token === undefined) return createClient({ url });
+    if (token === undefined) return createClient({ url, onAway });
     const onToken = (made: string): void => keep({ ...profile, token: made });
-    return createClient({ url, token, ...pin.options, onToken, ...signer });
+    return createClient({ url, onAway, token, ...pin.options, onToken, ...signer });
   }
 }
 

@@ -55,6 +55,11 @@ function toOwnProblem(error: unknown): OwnProblem {
   return { code: error.code, title: "The command failed.", detail, ...(errors.length > 0 && { errors }) };
 }
 
+/** What is said, once, where something waits for a server that is away. */
+export function describeAway({ message }: ApiError): string {
+  return toLines([toLine(`${message} Waiting for the server.`)]);
+}
+
 /** A failure as text, with what it is about in front. */
 export function tellOf(error: unknown, about?: string): string {
   const { text } = describeFailure(error);

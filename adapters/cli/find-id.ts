@@ -94,9 +94,9 @@ export function findOperation({ operations }: Client, typed: string): Promise<st
 export function findRollout(
   { rollouts }: Client,
   typed: string,
-  kind: "rollout" | "run" = "rollout",
+  called: "rollout" | "run" = "rollout",
 ): Promise<string> {
-  return findId(kind, typed, async (id_prefix, limit) =>
+  return findId(called, typed, async (id_prefix, limit) =>
     (await rollouts.list({ id_prefix, limit })).items.map(
       ({ rollout_id, kind, assignment, command = "" }) => ({
         id: rollout_id,

@@ -5,8 +5,8 @@ import { isPassing } from "../client/retry.ts";
 import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
+import { describeAway } from "./failure.ts";
 import { mayChange } from "./show-results.ts";
-import { toLine, toLines } from "./text.ts";
 
 /** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
 export const longestWaitSeconds = 30;
@@ -26,7 +26,7 @@ async function awaitEndOf<Thing extends { status: string }>(
   for (let isAway = false; ;) {
     const thing = await read().catch((error: unknown) => {
       if (!isPassing(error)) throw error;
-      if (!isAway) context.stderr(toLines([toLine(`${error.message} Waiting for the server.`)]));
+      if (!isAway) context.stderr(describeAway(error));
       isAway = true;
       return null;
     });

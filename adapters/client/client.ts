@@ -38,6 +38,8 @@ export interface ClientOptions {
   fetch?: Fetch;
   /** Hears of each new token, e.g. to keep it. It is a secret. */
   onToken?: (token: string) => void;
+  /** Hears why a stream waits for the server, once each time that it is away. Default: streams wait in silence. */
+  onAway?: (error: ApiError) => void;
 }
 
 /** Calls one server as one operator. */
@@ -143,7 +145,7 @@ export function createClient(options: ClientOptions): Client {
           ...(lastEventId !== null && { "last-event-id": lastEventId }),
         },
       }) as Promise<ReadableStream<Uint8Array>>;
-    return readEvents<Item>(open, signal);
+    return readEvents<Item>(open, { signal, onAway: options.onAway });
   }
 
   return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };

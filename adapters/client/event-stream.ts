@@ -1,4 +1,5 @@
 /** Reading server-sent events (HTML Living Standard, 9.2.6), and coming back where a connection broke off. */
+import type { ApiError } from "./api-error.ts";
 import { isPassing, jittered, pause } from "./retry.ts";
 
 /** One item of a stream, with the id to go on after. */
@@ -20,15 +21,26 @@ export type OpenStream = (
   signal: AbortSignal,
 ) => Promise<ReadableStream<Uint8Array>>;
 
+/** What a reader of a stream says beside how it is opened. */
+export interface ReadOptions {
+  signal?: AbortSignal | undefined;
+  /** Hears why the stream can't be opened, once until it is open again. */
+  onAway?: ((error: ApiError) => void) | undefined;
+}
+
 /**
  * Tells the items of a stream until the caller stops or the signal is aborted. A connection that breaks off is opened
  * again, with pauses that grow, after the last item that came.
  *
  * @throws {ApiError} When the server refuses the stream. What the signer throws, where somebody has to sign in for it.
  */
-export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal): AsyncGenerator<Item, void> {
+export async function* readEvents<Item>(
+  open: OpenStream,
+  { signal, onAway }: ReadOptions = {},
+): AsyncGenerator<Item, void> {
   let lastEventId: string | null = null;
   let failures = 0;
+  let isAway = false;
   const isAborted = (): boolean => signal?.aborted === true;
   while (!isAborted()) {
     const ended = new AbortController();
@@ -38,6 +50,7 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
     try {
       const stream = await open(lastEventId, ended.signal);
       isOpen = true;
+      isAway = false;
       for await (const { id, data } of readFrames(stream, ended.signal)) {
         failures = 0;
         lastEventId = id ?? lastEventId;
@@ -46,7 +59,11 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
     } catch (error) {
       if (isAborted()) return;
       // A stream that is open can only break off. Before that it may be the key that can't sign, which nobody would be told.
-      if (!isOpen && !isPassing(error)) throw error;
+      if (!isOpen) {
+        if (!isPassing(error)) throw error;
+        if (!isAway) onAway?.(error);
+        isAway = true;
+      }
     } finally {
       signal?.removeEventListener("abort", end);
       ended.abort();

@@ -1,7 +1,7 @@
 /** A server that goes away while a command waits for what it began. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { runCommandLine } from "fleetwright/cli";
 import type { Fetch } from "fleetwright/client";
 import { awaitDrift, awaitEnd, awaitOperation } from "../../../adapters/cli/wait.ts";
@@ -91,4 +91,32 @@ it("a run that can't be ended is told of while it goes on, with what ends it, an
   }
   expect(await run).toBe(0);
   expect(stdout).toContain("  | ended\n");
+});
+
+it("a command that watches says once that it waits for a server that is away, and shows the end", async () => {
+  const line = await startSignedIn();
+  await startSocketAgent(line);
+  await line.print("agents", "approve", "--all-pending", "--yes");
+  const go = join(line.folder, "go");
+  await line.run("run", "--on", "*", "--yes", "--no-wait", "--", `until [ -e ${go} ]; do sleep 0.05; done`);
+  const operation = (await line.print("operations", "list", "-o", "name")).trim();
+  const rollout = (await line.print("rollouts", "list", "-o", "name")).trim();
+  const real = fetch;
+  const lost = { watch: 0, events: 0 };
+  vi.spyOn(globalThis, "fetch").mockImplementation((target, init) => {
+    const [, name] = /\/(watch|events)(?:\?|$)/.exec(String(target)) ?? [];
+    const isLost = (name === "watch" || name === "events") && ++lost[name] <= 2;
+    if (!isLost && name !== undefined) writeFileSync(go, "");
+    return isLost ? Promise.reject(new TypeError("lost")) : real(target, init);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const watched = await Promise.all([
+    line.run("rollouts", "watch", rollout, "--json"),
+    line.run("operations", "watch", operation),
+  ]);
+  for (const { code, stdout, stderr } of watched) {
+    expect(code).toBe(0);
+    expect(stdout).toContain("succeeded");
+    expect(stderr).toMatch(/^http\S+ can't be reached\. Waiting for the server\.\n$/);
+  }
 });

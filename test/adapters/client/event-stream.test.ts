@@ -111,7 +111,9 @@ describe("server-sent events", () => {
       const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)];
       const told: unknown[] = [];
       const controller = new AbortController();
-      for await (const item of readEvents(async () => ReadableStream.from(pieces), controller.signal)) {
+      for await (const item of readEvents(async () => ReadableStream.from(pieces), {
+        signal: controller.signal,
+      })) {
         told.push(item);
         if (told.length === 2) controller.abort();
       }
@@ -136,7 +138,7 @@ it("ends when its signal is aborted, also after memory was cleaned up", async ()
   const ended = new AbortController();
   const seen: unknown[] = [];
   const reading = (async () => {
-    for await (const item of readEvents(open, ended.signal)) seen.push(item);
+    for await (const item of readEvents(open, { signal: ended.signal })) seen.push(item);
   })();
   await waitFor(() => expect(seen).toEqual([{ n: 1 }]));
   for (let turn = 0; turn < 10; turn += 1) {
@@ -175,7 +177,9 @@ describe("what a server sends", () => {
       );
       const stop = new AbortController();
       const items: unknown[] = [];
-      for await (const item of readEvents(() => Promise.resolve(streamOf(...pieces)), stop.signal)) {
+      for await (const item of readEvents(() => Promise.resolve(streamOf(...pieces)), {
+        signal: stop.signal,
+      })) {
         items.push(item);
         if (items.length === 2) stop.abort();
       }
@@ -195,7 +199,7 @@ describe("what a server sends", () => {
     };
     const items: unknown[] = [];
     const reading = (async () => {
-      for await (const item of readEvents(open, stop.signal)) items.push(item);
+      for await (const item of readEvents(open, { signal: stop.signal })) items.push(item);
     })();
     await vi.advanceTimersByTimeAsync(60_000);
     await reading;
@@ -219,7 +223,7 @@ describe("what a server sends", () => {
       return Promise.reject(unreachable("http://nowhere", new TypeError("fetch failed")));
     };
     const reading = (async () => {
-      for await (const _ of readEvents(open, stop.signal));
+      for await (const _ of readEvents(open, { signal: stop.signal }));
     })();
     await vi.advanceTimersByTimeAsync(600_000);
     await reading;
@@ -239,7 +243,7 @@ describe("what a server sends", () => {
           );
     };
     const reading = async (): Promise<void> => {
-      for await (const _ of readEvents(open, signal));
+      for await (const _ of readEvents(open, { signal }));
     };
     await expect(reading()).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(getEventListeners(signal, "abort")).toEqual([]);
