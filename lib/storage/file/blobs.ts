@@ -117,8 +117,8 @@ export class BlobFiles {
         guarded: (work) => throughGate(this.#gate, work),
         closed: () => this.#writers.delete(path),
       }).catch(async (error: unknown) => {
-        // Nobody was given it. Why it can't be opened is what the caller is told, whatever becomes of this.
-        if (isNew) await this.#discard(path).catch(() => {});
+        // Nobody was given it. Why it can't be opened is what the caller is told, whatever becomes of this; a loss of power may bring it back.
+        if (isNew) await this.#disk.remove(path).catch(() => {});
         throw error;
       });
       this.#writers.set(path, writer);
@@ -167,11 +167,6 @@ export class BlobFiles {
   async settled(): Promise<void> {
     await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
     await this.#queue.idle();
-  }
-
-  async #discard(path: string): Promise<void> {
-    await this.#disk.remove(path);
-    await this.#disk.syncFolder(this.#folder);
   }
 
   #refuseWhereWritten(path: string, id: string): void {
