@@ -344,7 +344,7 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "a watch whose key can't sign tries again without end",
     file: "adapters/client/event-stream.ts",
-    from: `if (!isOpen && !isPassing(error)) throw error;`,
+    from: `if (!isPassing(error)) throw error;`,
     to: `if (error instanceof Error && "status" in error && !isPassing(error)) throw error;`,
     tests: ["test/adapters/client/event-stream.test.ts"],
   },

@@ -64,7 +64,7 @@ it("refuses a plan that is no id, and says what one is", async () => {
   const { code, stderr } = await fleet.run("assignments", "apply", "web", "--plan", "x");
   expect(code).toBe(1);
   expect(stderr).toContain(
-    'must be an id as the server gives them, like 0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11. "x" is none.',
+    'There is no rollout "x". It is named by its id, or by 4 characters and more that only this one begins with',
   );
 });
 

@@ -103,10 +103,10 @@ describe("fleetwright metrics", () => {
         expect(stderr).toContain(`No series "${typed}" was measured on web-1 `);
         expect(stderr).toMatch(new RegExp(` Did you mean "${meant}"\\?$`, "m"));
       }
-    const both = await line.run("metrics", "web-1", "load", "swap");
+    const both = await line.run("metrics", "web-1", "load", "zebra");
     expect(both).toMatchObject({ code: 1 });
     expect(both.stdout).toMatch(/^load\.5 /m);
-    expect(both.stderr).toMatch(/No series "swap" was measured on web-1 between \S+ and \S+\.$/m);
+    expect(both.stderr).toMatch(/No series "zebra" was measured on web-1 between \S+ and \S+\.$/m);
   });
 
   it("writes out what would act on the terminal", () => {
