@@ -110,7 +110,11 @@ const lastingReasons: readonly (readonly [RegExp, string])[] = [
   [/^CERT_HAS_EXPIRED$/, "its certificate has expired by the clock of this machine"],
   [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet by the clock of this machine"],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "its certificate is for another name"],
-  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, "it does not speak TLS, as https:// asks for"],
+  // What OpenSSL takes the beginning of an answer of HTTP for, by its version.
+  [
+    /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/,
+    "it does not speak TLS, as https:// asks for",
+  ],
 ];
 
 /** `fetch` hides why it failed in a chain of causes; the innermost code says it best. */

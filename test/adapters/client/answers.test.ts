@@ -84,6 +84,14 @@ describe("a server that can't be reached", () => {
     expect(message.includes("NODE_EXTRA_CA_CERTS")).toBe(isAdvised);
     expect(message).toContain("can't be reached: its certificate ");
   });
+
+  test.each(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG", "ERR_SSL_HTTP_REQUEST"])(
+    "for %s says that no TLS is spoken there",
+    (code) => {
+      const { message } = unreachable("https://a", failed(code));
+      expect(message).toBe(`https://a can't be reached: it does not speak TLS, as https:// asks for (${code}).`);
+    },
+  );
 });
 
 test.each<[number, string, boolean]>([
