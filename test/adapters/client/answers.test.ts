@@ -89,7 +89,9 @@ describe("a server that can't be reached", () => {
     "for %s says that no TLS is spoken there",
     (code) => {
       const { message } = unreachable("https://a", failed(code));
-      expect(message).toBe(`https://a can't be reached: it does not speak TLS, as https:// asks for (${code}).`);
+      expect(message).toBe(
+        `https://a can't be reached: it does not speak TLS, as https:// asks for (${code}).`,
+      );
     },
   );
 });
