@@ -1,16 +1,11 @@
 /** Walks the router: whatever an operator changes, or reads of a recording, leaves an event in the audit log, with the request of it. */
-import type { AnyProcedure } from "@trpc/server";
 import { expect, test } from "vitest";
 import { systemCaller, toTimestamp } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
+import { mutations } from "../support/mutations.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { serve } from "../support/server.ts";
-
-const mutations = Object.entries(appRouter._def.procedures as object as Record<string, AnyProcedure>)
-  .filter(([, { _def }]) => _def.type === "mutation")
-  .map(([name]) => name);
 
 /** Mutations that leave no event, and why. */
 const unaudited: Readonly<Record<string, string>> = {

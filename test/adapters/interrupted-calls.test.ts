@@ -2,16 +2,11 @@
  * Every mutation of the router with a storage that fails at its first, second, third ... call: it is refused and nothing was done, or answered
  * and all was; what is told, listed and found after a restart is what is stored; and made again, it is made.
  */
-import type { AnyProcedure } from "@trpc/server";
 import { afterAll, expect, test } from "vitest";
-import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
 import { endCounting } from "../support/failing-storage.ts";
 import { type Finding, interruptEverywhere } from "../support/interrupt-everywhere.ts";
-
-const mutations = Object.entries(appRouter._def.procedures as object as Record<string, AnyProcedure>)
-  .filter(([, { _def }]) => _def.type === "mutation")
-  .map(([name]) => name);
+import { mutations } from "../support/mutations.ts";
 
 /** Mutations that are not tried, and why. */
 const untried: Readonly<Record<string, string>> = {

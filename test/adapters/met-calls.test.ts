@@ -3,19 +3,14 @@
  * one after the other, or the call is refused as a conflict and nothing of it is done. FLEETWRIGHT_SEEDS="<seed>-<seed>" takes another
  * sample, a soak all meetings.
  */
-import type { AnyProcedure } from "@trpc/server";
 import { afterAll, expect, test } from "vitest";
-import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
 import { endMeetings } from "../support/meeting-storage.ts";
+import { mutations } from "../support/mutations.ts";
 import { courseOf, Races } from "../support/race-everywhere.ts";
 import { seededRandom } from "../support/random.ts";
 import { meetingsOf } from "../support/rivals.ts";
 import { isSoak, seedsFor } from "../support/soak.ts";
-
-const mutations = Object.entries(appRouter._def.procedures as object as Record<string, AnyProcedure>)
-  .filter(([, { _def }]) => _def.type === "mutation")
-  .map(([name]) => name);
 
 /** Mutations that are not tried, and why. */
 const untried: Readonly<Record<string, string>> = {
