@@ -161,6 +161,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       await replay.shows(/^hidden$/m);
       expect(replay.modes).toBe("1 0 0");
       replay.press("C-c");
+      expect(await replay.exited()).toBe(130);
       await eventually("the terminal is as before", () => replay.modes === "0 0 1");
     }, 60_000);
 

@@ -25,9 +25,8 @@ export class Tmux implements Disposable {
     this.#codeFile = join(folder, `code-${randomUUID()}`);
     const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
-    // The first session stays where the command ends at once, so that its screen can be looked at.
+    // The server of the first session takes the setting before the command has a window.
     this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
-    this.#tell("set-option", "-g", "remain-on-exit", "on");
     this.#tell("set-option", "-g", "status", "off");
     this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...this.#noted(argv));
   }
@@ -86,7 +85,9 @@ export class Tmux implements Disposable {
   }
 
   #noted(argv: readonly string[]): string[] {
-    const script = 'file=$1; shift; "$@"; echo $? > "$file.new"; mv "$file.new" "$file"';
+    // Ctrl-C ends the command alone, as under a shell. What it leaves of the terminal stays: tmux hides the cursor of one whose program ended.
+    const script =
+      'file=$1; shift; trap : INT; "$@"; echo $? > "$file.new"; mv "$file.new" "$file"; exec sleep 1000';
     return ["/bin/sh", "-c", script, "sh", this.#codeFile, ...argv];
   }
 
