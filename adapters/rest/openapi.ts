@@ -145,7 +145,8 @@ function describeSuccesses(operation: Operation, procedure: AnyProcedure): Recor
 }
 
 function mediaOf(rest: NonNullable<ProcedureMeta["rest"]>, content: object | undefined): object | undefined {
-  if (rest.produces !== undefined) return { [rest.produces]: { schema: { type: "string" } } };
+  if (rest.produces !== undefined)
+    return Object.fromEntries(rest.produces.map((type) => [type, { schema: { type: "string" } }]));
   if (rest.streams === undefined) return content;
   // The schema is that of the data of each event: OpenAPI 3.1 has no word for the items of a stream.
   return { [eventStreamMediaType]: (content as Record<string, object>)["application/json"] };

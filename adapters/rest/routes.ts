@@ -41,8 +41,8 @@ export interface RestRoute {
   canWait: boolean;
   /** Whether it answers with server-sent events: a subscription. */
   isStream: boolean;
-  /** The media type of what it answers in pieces as they come; null where its answer is JSON. */
-  produces: string | null;
+  /** The media types of what it answers in pieces as they come, of which the input chooses; null where its answer is JSON. */
+  produces: readonly [string, ...string[]] | null;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
 }
@@ -122,7 +122,7 @@ function toRoute(
     version: (rest.version ?? null) as RestRoute["version"],
     canWait: takesBody && fields.has("wait_seconds"),
     isStream: procedure._def.type === "subscription",
-    produces: procedure._def.type === "subscription" ? "text/event-stream" : (rest.produces ?? null),
+    produces: procedure._def.type === "subscription" ? ["text/event-stream"] : (rest.produces ?? null),
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],

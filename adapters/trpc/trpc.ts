@@ -26,8 +26,8 @@ export interface RestMeta {
   version?: (output: never) => number;
   /** What each item of a subscription says, for the OpenAPI description; over REST a subscription is server-sent events. */
   streams?: object;
-  /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
-  produces?: string;
+  /** Media types of what the procedure answers as a `Response` of its own, for the OpenAPI description: one, or those that its input chooses from. */
+  produces?: readonly [string, ...string[]];
   /** Whether the procedure honours `request.if_match`. A request with `If-Match` to one that does not is refused. */
   conditional?: boolean;
 }

@@ -160,7 +160,7 @@ export const toyRouter = t.router({
       .output(nothing)
       .mutation(() => undefined),
     transcript: procedure
-      .meta({ ...route("GET", "/machines/{name}/transcript"), rest: { produces: "text/plain" } })
+      .meta({ ...route("GET", "/machines/{name}/transcript"), rest: { produces: ["text/plain"] } })
       .input(z.strictObject({ name }))
       .output(responseSchema)
       .query(({ ctx, input }) => streamLines(ctx.orchestrator, input.name)),

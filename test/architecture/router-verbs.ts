@@ -22,7 +22,7 @@ export interface Verb {
   permission: string;
   group: string;
   name: string;
-  rest: RestRouteMeta & { produces: string | undefined };
+  rest: RestRouteMeta & { produces: readonly string[] | undefined };
   isStream: boolean;
   /** What does it in the client, where that has no verb of its name. */
   byHand: string | undefined;

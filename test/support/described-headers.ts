@@ -1,4 +1,4 @@
-/** Holds the headers of answers against the OpenAPI description. */
+/** Holds the headers of answers, and their media types, against the OpenAPI description. */
 import type { IncomingHttpHeaders } from "node:http";
 import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
 import { otherRefusal } from "../../adapters/rest/openapi/problems.ts";
@@ -7,6 +7,7 @@ import { appRouter } from "../../adapters/trpc/router.ts";
 interface Described {
   $ref?: string;
   headers?: Record<string, object>;
+  content?: Record<string, object>;
 }
 
 const { paths = {}, components } = await createOpenApiDocument(appRouter);
@@ -45,13 +46,29 @@ export interface AnsweredCall {
  * The headers of an answer that its description does not name. A refusal by no operation is held against the refusals of all, and what
  * is no refusal, such as the description itself, against nothing.
  */
-export function undescribedHeaders({ method, path, status, headers }: AnsweredCall): string[] {
+export function undescribedHeaders(answered: AnsweredCall): string[] {
+  const response = describedResponse(answered);
+  if (response === null) return [];
+  const named = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  return Object.keys(answered.headers).filter((name) => !named.has(name) && !ofConnection.has(name));
+}
+
+/** The media type of an answer that its description does not name; null where it names it. */
+export function undescribedMediaType(answered: AnsweredCall): string | null {
+  const response = describedResponse(answered);
+  const type = answered.headers["content-type"];
+  if (response === null || type === undefined) return null;
+  const isNamed = Object.keys(response.content ?? {}).some(
+    (name) => type === name || type.startsWith(`${name};`),
+  );
+  return isNamed ? null : type;
+}
+
+function describedResponse({ method, path, status }: AnsweredCall): Described | null {
   const asked = method === "HEAD" ? "GET" : method;
   const found = operations.filter((each) => each.method === asked && each.pattern.test(path));
   const responses = (found.find(({ isLiteral }) => isLiteral) ?? found[0])?.responses;
-  if (responses === undefined && status < 400) return [];
+  if (responses === undefined && status < 400) return null;
   const own: Described = responses?.[status] ?? responses?.["default"] ?? otherRefusal;
-  const response = shared[own.$ref?.split("/").at(-1) ?? ""] ?? own;
-  const named = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
-  return Object.keys(headers).filter((name) => !named.has(name) && !ofConnection.has(name));
+  return shared[own.$ref?.split("/").at(-1) ?? ""] ?? own;
 }

@@ -19,6 +19,7 @@ import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { MemorySecretsKey } from "./secrets-key.ts";
+import type { Answer } from "./http.ts";
 import { serve, type TestServer } from "./server.ts";
 
 type Json = Record<string, unknown>;
@@ -326,16 +327,30 @@ class ExampleSession {
     await this.before({ procedure, method, path, token: this.#token, body, nowMs });
     const { storage } = this.product;
     const { head } = await storage.readLog("audit", { limit: 1 });
-    const { status, json, text } = await this.#server.rest(method, path, { token: this.#token, body });
+    const answer = await this.#server.rest(method, path, { token: this.#token, body });
+    const { status, json, text } = answer;
     if (status >= 300) throw new Error(`${procedure} was refused: ${text}`);
     const { entries } = await storage.readLog("audit", { from: head.sequence + 1, limit: 1000 });
     this.#observe(
       procedure,
       entries.map(({ value }) => value as { event_type: string; request_id?: string }),
     );
+    await this.#follow(procedure, answer);
     this.#write(procedure, { parameters, body, status, answer: json });
     await this.product.clock.advance(1000);
     return (json ?? {}) as Json;
+  }
+
+  /** Where an answer says where to find what was made, that is there. */
+  async #follow(procedure: string, { headers: { location }, json }: Answer): Promise<void> {
+    if (location === undefined) return;
+    const { status, json: found } = await this.#server.rest("GET", location.slice("/api/v1".length), {
+      token: this.#token,
+    });
+    const id = decodeURIComponent(location.split("/").at(-1)!);
+    const [made, there] = [json, found].map((each) => Object.values(each as Json).includes(id));
+    if (status !== 200 || id === "" || !made || !there)
+      throw new Error(`${procedure} led to ${location}, where there is: ${JSON.stringify(found)}`);
   }
 
   /** Reads the first item of a stream. */

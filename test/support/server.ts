@@ -7,7 +7,7 @@ import { restProcedures } from "../../adapters/rest/routes.ts";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
-import { undescribedHeaders } from "./described-headers.ts";
+import { undescribedHeaders, undescribedMediaType } from "./described-headers.ts";
 import { listenOnLoopback, send, type Answer, type AppOnSocket, type Call } from "./http.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
@@ -15,7 +15,7 @@ import { RecordingLogger } from "./recording-logger.ts";
 export interface TestServer extends AppOnSocket {
   /** What the surface logged. */
   logger: RecordingLogger;
-  /** An answer below `/api/v1` with a header that the OpenAPI description does not name fails the test. */
+  /** An answer below `/api/v1` with a header or a media type that the OpenAPI description does not name fails the test. */
   call(call: Call): Promise<Answer>;
   /**
    * Sends JSON to a path below `/api/v1`. Without a token it is a stranger's request. A refusal that the OpenAPI description does not
@@ -47,6 +47,7 @@ export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes):
     if (path.startsWith(basePath)) {
       const asked = { ...answer, method, path: path.slice(basePath.length) };
       expect(undescribedHeaders(asked), `${method} ${path}: ${answer.status}`).toEqual([]);
+      expect(undescribedMediaType(asked), `${method} ${path}: ${answer.status}`).toBeNull();
     }
     return answer;
   };

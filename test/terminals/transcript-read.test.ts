@@ -72,6 +72,19 @@ describe("a transcript that is read", () => {
     ]);
   });
 
+  it("says over REST of which kind each form is, and of none where only its head is asked for", async () => {
+    await using scene = await ended();
+    await using server = await serve(scene.test.orchestrator);
+    const { token } = await scene.test.signIn("Admin", "root");
+    const path = `/terminal/session/${scene.opened.session_id}/transcript`;
+    const kind = async (method: string, query: string) =>
+      (await server.rest(method, path + query, { token })).headers["content-type"];
+    expect(await kind("GET", "")).toBe("application/x-asciicast");
+    expect(await kind("GET", "?format=asciicast")).toBe("application/x-asciicast");
+    expect(await kind("GET", "?format=text")).toBe("text/plain; charset=utf-8");
+    expect(await kind("HEAD", "?format=text")).toBeUndefined();
+  });
+
   it("is told once in five minutes where the same is read again, and again for all that differs", async () => {
     await using scene = await ended();
     const { caller } = scene.operator;

@@ -14,7 +14,7 @@ export const backupProcedures = t.router({
         description:
           "A file for `fleetwright restore`, taken without a pause. It holds the orchestrator's private key: keep it as you keep that.",
         problems: ["NOT_FOUND"],
-        rest: { produces: mediaType },
+        rest: { produces: [mediaType] },
       }),
     )
     .output(schemas.backupSchema)

@@ -38,7 +38,7 @@ export const metricProcedures = t.router({
         summary: "Get the newest values of many agents for Prometheus",
         description:
           'In its text format, metric by metric, each value with its time: of all approved agents, or of those that a selector matches, whose newest sample is not older than five minutes or three intervals. `cpu.percent{state=user}` is `fleetwright_cpu_percent{node_id="...",name="web-1",state="user"}`.',
-        rest: { produces: mediaType },
+        rest: { produces: [mediaType] },
       }),
     )
     .input(schemas.metricPrometheusInput)

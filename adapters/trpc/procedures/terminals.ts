@@ -5,6 +5,7 @@ import { toByteStream } from "./byte-stream.ts";
 
 const tag = "Terminal";
 const asciicast = "application/x-asciicast";
+const plainText = "text/plain; charset=utf-8";
 
 export const terminalProcedures = t.router({
   list: procedure
@@ -89,14 +90,14 @@ export const terminalProcedures = t.router({
         description:
           "An asciicast, version 2, for any player of these; with `format=text` plain text without a control sequence, with `search` only its lines in which that stands. Also while the session is active. Somebody else's may be read by an Admin. Each reading is in the audit log (`terminal.transcriptRead`) before the first byte of it is sent; where that can't be written, nothing is.",
         problems: ["STORAGE_CORRUPT", "STORAGE_FULL"],
-        rest: { produces: asciicast },
+        rest: { produces: [asciicast, plainText] },
       }),
     )
     .input(schemas.transcriptInput)
     .output(schemas.transcriptSchema)
     .query(async ({ ctx, input }) => {
       const pieces = await ctx.orchestrator.terminals.transcript(await ctx.caller(), input);
-      const type = input.format === "text" ? "text/plain; charset=utf-8" : asciicast;
+      const type = input.format === "text" ? plainText : asciicast;
       return new Response(toByteStream(pieces), { headers: { "content-type": type } });
     }),
 });

@@ -153,6 +153,7 @@ describe("streams", () => {
   test("HEAD of a stream ends it unread", async () => {
     const answer = await server.call({ ...get("/machines/endless/transcript"), method: "HEAD" });
     expect([answer.status, answer.text]).toEqual([200, ""]);
+    expect(answer.headers["content-type"]).toBe("text/plain");
   });
 
   test("a stream that breaks off is a broken connection, not a short success", async () => {
