@@ -33,9 +33,13 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "adapters/rest": ["test/adapters/rest", "test/adapters/openapi.test.ts"],
   "adapters/trpc": [
     "test/adapters/trpc",
+    "test/adapters/h3/trpc-conditions.test.ts",
+    "test/adapters/h3/trpc-reads.test.ts",
+    "test/adapters/conventions.test.ts",
     "test/adapters/access-matrix.test.ts",
     "test/adapters/audience.test.ts",
     "test/adapters/audited-calls.test.ts",
+    "test/adapters/described-headers.test.ts",
     "test/adapters/permission-first.test.ts",
     "test/adapters/raced-calls.test.ts",
     "test/adapters/rows.test.ts",

@@ -14,12 +14,12 @@ import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
 import { playNotifications, playThresholds, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import type { Answer } from "./http.ts";
 import type { Moment } from "./interrupted-call.ts";
 import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { MemorySecretsKey } from "./secrets-key.ts";
-import type { Answer } from "./http.ts";
 import { serve, type TestServer } from "./server.ts";
 
 type Json = Record<string, unknown>;

@@ -60,6 +60,18 @@ describe("a direct call does what tRPC's chain does", () => {
     expect(await createProcedureCall(router, "checked", checked)({}, undefined)).toBe("out?");
   });
 
+  test("two inputs are both looked at, and answered together", async () => {
+    const t = initTRPC.context<object>().create();
+    const both = t.procedure
+      .input(z.object({ name: z.string() }))
+      .input(z.object({ level: z.number() }))
+      .query(({ input }) => input);
+    const call = createProcedureCall(t.router({ both }), "both", both);
+    expect(await call({}, { name: "web-1", level: 2 })).toEqual({ name: "web-1", level: 2 });
+    await expect(call({}, { name: "web-1", level: "high" })).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    await expect(call({}, { name: 1, level: 2 })).rejects.toMatchObject({ code: "BAD_REQUEST" });
+  });
+
   test("schemas that take time are waited for", async () => {
     const t = initTRPC.context<object>().create();
     const slow = t.procedure

@@ -46,6 +46,32 @@ describe("errors that are not ours", () => {
     expect(toOrchestratorError(new TRPCError({ code: "INTERNAL_SERVER_ERROR", cause: ours }))).toBe(ours);
   });
 
+  test.each([
+    ["PARSE_ERROR", "VALIDATION_FAILED"],
+    ["METHOD_NOT_SUPPORTED", "METHOD_NOT_ALLOWED"],
+    ["UNSUPPORTED_MEDIA_TYPE", "UNSUPPORTED_MEDIA_TYPE"],
+    ["TOO_MANY_REQUESTS", "RATE_LIMITED"],
+    ["SERVICE_UNAVAILABLE", "UNAVAILABLE"],
+  ] as const)("%s of tRPC is %s, in tRPC's words", (code, ours) => {
+    const error = new TRPCError({ code, message: "Not so." });
+    expect(toOrchestratorError(error)).toMatchObject({ code: ours, message: "Not so.", cause: error });
+  });
+
+  test("a code of tRPC that we have no word for is INTERNAL, and keeps what is behind it", () => {
+    const cause = new Error("password");
+    const error = new TRPCError({ code: "BAD_GATEWAY", message: "password", cause });
+    const { message } = errorTable.INTERNAL;
+    expect(toOrchestratorError(error)).toMatchObject({ code: "INTERNAL", message, cause });
+    const bare = new TRPCError({ code: "BAD_GATEWAY" });
+    expect(toOrchestratorError(bare)).toMatchObject({ code: "INTERNAL", message, cause: bare });
+  });
+
+  test("a body found too large while tRPC reads it is not a broken input", () => {
+    const cause = Object.assign(new Error(), { status: 413 });
+    const error = new TRPCError({ code: "PARSE_ERROR", cause });
+    expect(toOrchestratorError(error)).toMatchObject({ code: "PAYLOAD_TOO_LARGE", cause: error });
+  });
+
   test("an error with a schema's faults is VALIDATION_FAILED only where the input was at fault", () => {
     const cause = Object.assign(new Error(), { issues: [{ path: ["a", 0], message: "wrong" }] });
     expect(toOrchestratorError(new TRPCError({ code: "BAD_REQUEST", cause }))).toMatchObject({

@@ -1,0 +1,35 @@
+/** What an `Idempotency-Key` does not change over tRPC. What it does stands in test/adapters/conventions.test.ts. */
+import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { MemorySecretsKey } from "../../support/secrets-key.ts";
+import { serve } from "../../support/server.ts";
+
+it("what only reads is read anew", async () => {
+  await using test = await createTestOrchestrator();
+  await using server = await serve(test.orchestrator);
+  const { token } = await test.signIn("Admin");
+  const items = async () => {
+    const headers = { authorization: `Bearer ${token}`, "idempotency-key": "one" };
+    const { json } = await server.call({ path: "/trpc/modules.list?input=%7B%7D", headers });
+    return (json as { result: { data: { items: unknown[] } } }).result.data.items;
+  };
+  expect(await items()).toHaveLength(0);
+  await test.orchestrator.modules.upload(systemCaller, { content: "name: motd\nresources: []\n" });
+  expect(await items()).toHaveLength(1);
+});
+
+it("what comes without one is made each time", async () => {
+  await using test = await createTestOrchestrator({ secretsKey: new MemorySecretsKey() });
+  await using server = await serve(test.orchestrator);
+  const { token } = await test.signIn("Admin");
+  const create = () =>
+    server.call({
+      method: "POST",
+      path: "/trpc/secrets.create",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "db", value: "hush-hush" }),
+    });
+  expect((await create()).status).toBe(200);
+  expect((await create()).status).toBe(409);
+});
