@@ -20,7 +20,7 @@ import {
 } from "fleetwright/options";
 import type { OptionRow, SettingRow } from "fleetwright/options";
 import type { OpenApiOptions } from "../rest/openapi.ts";
-import { isNetwork } from "./source-address.ts";
+import { isNetwork } from "./network.ts";
 
 /** Who may be believed, and by which names the service is called. */
 export const reachOptions = {

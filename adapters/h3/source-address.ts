@@ -1,6 +1,7 @@
 /** Finds the address that a request really came from when proxies stand in between. */
 import { BlockList, isIP } from "node:net";
 import { sourceOfAddress } from "fleetwright/ports";
+import { longestOf } from "./network.ts";
 
 /** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header. */
 export type SourceAddress = (remoteAddress: string | null, forwardedFor: string | undefined) => string | null;
@@ -40,22 +41,9 @@ export function createNetworkCheck(networks: readonly string[]): (address: strin
   };
 }
 
-/** Whether a text is an address or a network. */
-export function isNetwork(entry: unknown): boolean {
-  if (typeof entry !== "string") return false;
-  const [address = "", bits, ...more] = entry.split("/");
-  if (isIP(address) === 0 || more.length > 0) return false;
-  // A length that is left out by mistake would be 0, and everybody a proxy.
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longestOf(address));
-}
-
 function addNetwork(trusted: BlockList, proxy: string): void {
   const [address = "", bits = longestOf(address)] = proxy.split("/");
   trusted.addSubnet(address, Number(bits), familyOf(address));
-}
-
-function longestOf(address: string): number {
-  return isIP(address) === 6 ? 128 : 32;
 }
 
 function familyOf(address: string): "ipv4" | "ipv6" {

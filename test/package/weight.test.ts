@@ -59,3 +59,10 @@ it("loads what listens and what describes only to listen and to describe", () =>
   const listening = app("await (await it.listenApp(app, { port: 0 })).close();");
   expect(loadedBy("fleetwright/h3", listening).packages).toHaveProperty("listhen");
 });
+
+it("loads neither the library nor its packages for a command line that only asks a server", () => {
+  const { packages, files } = loadedBy("fleetwright/cli");
+  expect(Object.keys(packages).sort()).toEqual(["commander", "fleetwright"]);
+  // 115 with everything but the library.
+  expect(files).toBeLessThan(150);
+});

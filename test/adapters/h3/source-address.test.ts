@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createSourceAddress, isNetwork } from "../../../adapters/h3/source-address.ts";
+import { isNetwork } from "../../../adapters/h3/network.ts";
+import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
 
 describe("the source address", () => {
   test.each<
