@@ -6,7 +6,6 @@ import { OrchestratorError } from "fleetwright";
 import type { Orchestrator } from "fleetwright";
 import { appRouter } from "../trpc/router.ts";
 import type { App } from "./app.ts";
-import { createOwnMetrics } from "./own-metrics.ts";
 import { createRouteNames } from "./route-names.ts";
 
 /** What the figures are of, and where they are read. */
@@ -34,9 +33,12 @@ export interface MetricsPages {
 }
 
 /** Prepares the figures of a server. */
-export function createMetricsPages({ app, orchestrator, port, token }: MetricsPagesOptions): MetricsPages {
+export async function createMetricsPages(options: MetricsPagesOptions): Promise<MetricsPages> {
+  const { app, orchestrator, port, token } = options;
   if (port === 0 && token === null)
     return { counted: app, listen: () => Promise.resolve(), stop: () => Promise.resolve() };
+  // What counts brings OpenTelemetry along, which nobody pays for who does not count.
+  const { createOwnMetrics } = await import("./own-metrics.ts");
   const metrics = createOwnMetrics(orchestrator, createRouteNames(appRouter));
   const answer = async (accept: string | null): Promise<Response> => {
     const { contentType, body } = await metrics.text(accept ?? undefined);

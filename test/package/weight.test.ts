@@ -66,3 +66,14 @@ it("loads neither the library nor its packages for a command line that only asks
   // 115 with everything but the library.
   expect(files).toBeLessThan(150);
 });
+
+it("loads what counts for Prometheus only where figures are asked for", () => {
+  const serve = (options: string): string => `
+    const { MemoryStorage } = await import("fleetwright");
+    const server = await it.startServer({ storage: new MemoryStorage(), listen: { port: 0 }, ${options} });
+    await server.close();`;
+  const counting = loadedBy("fleetwright/h3", serve('metricsToken: "a-token-of-figures"')).packages;
+  expect(counting).toHaveProperty("prom-client");
+  const plain = loadedBy("fleetwright/h3", serve("")).packages;
+  expect(Object.keys(plain).filter((name) => /prom-client|opentelemetry|tdigest/.test(name))).toEqual([]);
+});
