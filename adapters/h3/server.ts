@@ -125,7 +125,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(agentDir !== undefined && { agentDir }),
     ...(own.agentUrl !== undefined && { agentUrl: own.agentUrl }),
   });
-  const metrics = await createMetricsPages({ app, orchestrator, port: metricsPort, token: metricsToken ?? null });
+  const metrics = await createMetricsPages({
+    app,
+    orchestrator,
+    port: metricsPort,
+    token: metricsToken ?? null,
+  });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
   const begin = async (): Promise<ListeningApp> => {
