@@ -56,7 +56,7 @@ export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
 
 /** Serves a page at the root, for whoever opens the address of the server. */
 export function mountHome(mount: PageMount): void {
-  const home = new PublicText(renderHome(mount.mountPath));
+  const home = new PublicText(() => renderHome(mount.mountPath));
   mountRead(mount, "/", (event) => toPage(event, home));
 }
 
@@ -71,7 +71,7 @@ export function mountReference(mount: PageMount, describe: () => Promise<OpenApi
 /** Serves `/problems` and a page for each error code below it: HTML, or to whoever accepts only that, JSON or plain text. */
 export function mountProblemPages(mount: PageMount): void {
   const { mountPath } = mount;
-  const index = new PublicText(renderProblemIndex(mountPath));
+  const index = new PublicText(() => renderProblemIndex(mountPath));
   const texts = new Map<string, PublicText>();
   const textOf = (key: string, render: () => string): PublicText => {
     const text = texts.get(key) ?? new PublicText(render());
@@ -99,9 +99,12 @@ export function mountProblemPages(mount: PageMount): void {
   });
 }
 
-/** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
+/**
+ * Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. It is made when it is first asked for: it
+ * takes longer than all else of the app, and most servers are never asked.
+ */
 export function mountSchemas(mount: PageMount, types?: ResourceTypes): void {
-  const schema = new PublicText(JSON.stringify(moduleJsonSchema(types)));
+  const schema = new PublicText(() => JSON.stringify(moduleJsonSchema(types)));
   mountRead(mount, "/schemas/module.json", (event) => {
     event.res.headers.set("access-control-allow-origin", "*");
     event.res.headers.set("cache-control", "public, max-age=3600");

@@ -84,6 +84,20 @@ describe("the JSON Schema of modules with types of one's own", () => {
     expect(validateOwn({ name: "m", resources: [resource] })).toBe(isGood);
   });
 
+  it("is made by a server when it is first asked for, and once", async () => {
+    const transport = new SocketTransport();
+    const looks: string[] = [];
+    const looked = { ...(noteType as ResourceType), type: "looked_at" };
+    Object.defineProperty(looked, "summary", { get: () => looks.push("looked") && "A note." });
+    const orchestrator = new Orchestrator({ storage: new MemoryStorage(), transport, ownTypes: [looked] });
+    looks.length = 0;
+    const { fetch } = createOrchestratorApp({ orchestrator, transport });
+    expect(looks).toEqual([]);
+    for (let asked = 0; asked < 2; asked += 1)
+      expect((await fetch(new Request("http://localhost/schemas/module.json"))).status).toBe(200);
+    expect(looks).toEqual(["looked"]);
+  });
+
   it("is what an orchestrator with these types serves", async () => {
     const transport = new SocketTransport();
     const orchestrator = new Orchestrator({ storage: new MemoryStorage(), transport, ownTypes: called });
