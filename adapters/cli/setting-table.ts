@@ -51,6 +51,12 @@ export const settingTable = {
   ...stopOptions,
   ...ownMetricsOptions,
   ...installOptions,
+  readyFile: {
+    text: "File that is there while the server is ready",
+    rule: plainText({ pattern: /./ }),
+    note: "For what starts it and waits; the unit of the package does so.",
+    defaultText: "none",
+  },
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },
   ...orchestratorRows,
 } satisfies Record<string, SettingRow>;

@@ -38,6 +38,8 @@ export interface ServerSettings {
   metricsToken: string | null;
   /** Null: beside this program. */
   agentDir: string | null;
+  /** Null: none. */
+  readyFile: string | null;
   /** The key for secrets and the program that prints it; null: not given. */
   secretsKey: string | null;
   secretsKeyCommand: string | null;
@@ -166,10 +168,8 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): Omit<Se
   >;
   const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
     withDefaults as Record<SettingName, never>;
-  const { metricsPort, metricsToken, agentDir, secretsKey, secretsKeyCommand } = withDefaults as Record<
-    SettingName,
-    never
-  >;
+  const { metricsPort, metricsToken, agentDir, readyFile, secretsKey, secretsKeyCommand } =
+    withDefaults as Record<SettingName, never>;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -187,6 +187,7 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): Omit<Se
     metricsPort,
     metricsToken: metricsToken ?? null,
     agentDir: agentDir === undefined ? null : resolve(agentDir),
+    readyFile: readyFile === undefined ? null : resolve(readyFile),
     secretsKey: secretsKey ?? null,
     secretsKeyCommand: secretsKeyCommand ?? null,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
@@ -211,6 +212,7 @@ const ofServer = [
   "metricsPort",
   "metricsToken",
   "agentDir",
+  "readyFile",
   "secretsKey",
   "secretsKeyCommand",
   "logLevel",

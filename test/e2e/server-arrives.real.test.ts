@@ -18,7 +18,7 @@ const needs = {
 /** What a section of the page says. */
 const section = (title: string): string =>
   scriptOf(blocksOf(page).filter((block) => block.section === title));
-const ready = "curl -fs --retry 60 --retry-delay 1 --retry-connrefused http://127.0.0.1:4748/readyz";
+const ready = "curl -fsS http://127.0.0.1:4748/readyz";
 
 /** The server as operators see it. */
 class Seen {

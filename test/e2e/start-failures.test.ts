@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -71,6 +71,35 @@ describe("the first start", () => {
     await using second = await startServerProcess(dataDir);
     expect(readFileSync(join(dataDir, "admin-key"), "utf8")).toBe(key);
     expect((await second.client.operators.list()).items).toHaveLength(1);
+  });
+});
+
+describe("the file of who waits for a server", () => {
+  it("is there while the server is ready, and one that a killed server left says nothing of the next", async () => {
+    const [folder, dataDir] = [temporaryFolder(), join(temporaryFolder(), "data")];
+    const ready = join(folder, "ready");
+    await using first = await startServerProcess(dataDir, 0, { FLEETWRIGHT_READY_FILE: ready });
+    expect(existsSync(ready)).toBe(true);
+    await first.program.end("SIGKILL");
+    expect(existsSync(ready)).toBe(true);
+
+    writeFileSync(join(dataDir, "admin-keys"), "none");
+    await failure(["--port", "0", "--data-dir", dataDir, "--ready-file", ready]);
+    expect(existsSync(ready)).toBe(false);
+
+    rmSync(join(dataDir, "admin-keys"));
+    await using second = await startServerProcess(dataDir, 0, {}, ["--ready-file", ready]);
+    expect(existsSync(ready)).toBe(true);
+    expect(await second.program.end()).toBe(0);
+    expect(existsSync(ready)).toBe(false);
+  });
+
+  it("can't be one that can't be written", async () => {
+    const dataDir = join(temporaryFolder(), "data");
+    const line = await failure(["--port", "0", "--data-dir", dataDir, "--ready-file", "/proc/none/ready"]);
+    expect(line).toContain(
+      "CONFIGURATION_INVALID: --ready-file: /proc/none/ready can't be changed (ENOENT).",
+    );
   });
 });
 

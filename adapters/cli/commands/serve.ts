@@ -37,6 +37,7 @@ const placeholders: Partial<Record<SettingName, string>> = {
   agentUrl: "url",
   channelNetworks: "networks",
   agentDir: "folder",
+  readyFile: "file",
   adminPublicKeys: "keys",
   trustedProxies: "networks",
   allowedHosts: "names",

@@ -1,5 +1,7 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { FileStorage, isOrchestratorError, OrchestratorError, systemClock, toHex } from "fleetwright";
+import { codeOf } from "../../client/system-error.ts";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
 import { readAdminKeys } from "../admin-keys.ts";
@@ -24,11 +26,13 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   const settings = readSettings(context, flags);
   const { host, port, dataDir, allowInsecure, trustedProxies, allowedHosts } = settings;
   const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, proxyProtocol } = settings;
-  const { metricsPort, metricsToken, agentDir } = settings;
+  const { metricsPort, metricsToken, agentDir, readyFile } = settings;
   const logger = createLogger(context, settings.logLevel);
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
   const { adminPublicKeys = [], ...options } = settings.orchestrator;
+  // One that was killed left it: it says nothing of this one.
+  if (readyFile !== null) changeReadyFile(readyFile, (path) => rmSync(path, { force: true }));
   const source = certificateSourceOf(settings);
   const shown = await source?.read();
   const server = await startServer({
@@ -59,11 +63,23 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);
     // Heard from before the first line: whoever reads it may stop the server at once.
     const stopped = context.untilStopped();
+    if (readyFile !== null) changeReadyFile(readyFile, (path) => writeFileSync(path, ""));
     announce(call, server, { dataDir, adminKey, authority: source?.authorityFile ?? null });
     await stopped;
   } finally {
+    if (readyFile !== null) rmSync(readyFile, { force: true });
     renewal?.stop();
     await server.close();
+  }
+}
+
+/** Writes or removes the file by which others see that the server is ready. */
+function changeReadyFile(path: string, change: (path: string) => void): void {
+  try {
+    change(path);
+  } catch (cause) {
+    const message = `--ready-file: ${path} can't be changed (${codeOf(cause)}).`;
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
   }
 }
 

@@ -25,6 +25,7 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   tlsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
   secretsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
   agentDir: ["/a", "/a", "b", resolve("b")],
+  readyFile: ["/run/ready", "/run/ready", "/run/other", "/run/other"],
   secretsKeyCommand: ["vault read x", "vault read x", "y", "y"],
   allowInsecure: ["true", true, "false", false],
   trustedProxies: ["10.0.0.0/8, ::1\n", ["10.0.0.0/8", "::1"], "::1", ["::1"]],
