@@ -107,6 +107,11 @@ export class CommandCall {
     this.context.stderr(isProblem ? toProblemLine(error, about) : this.paint.failure(tellOf(error, about)));
   }
 
+  /** Says, on standard error and in the format of the result, that a server that is away is waited for. */
+  tellAway(error: ApiError): void {
+    this.context.stderr(describeAway(error, this.#printing.format));
+  }
+
   /** Tells people something beside the result, on standard error; programs are told nothing. */
   tellNotice(text: string): void {
     if (!this.options.json) this.context.stderr(toLines([toLine(text)]));
@@ -142,7 +147,7 @@ export class CommandCall {
 
   #connect(): Client {
     const profile = readProfile(this.context);
-    const onAway = (error: ApiError): void => this.context.stderr(describeAway(error));
+    const onAway = (error: ApiError): void => this.tellAway(error);
     const url = serverUrl(this.context, this.options.url, profile);
     if (!profile) {
       if (this.options.url === undefined) requireNamed(this.context);

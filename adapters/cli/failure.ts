@@ -6,6 +6,7 @@ import type { ProblemFault } from "../client/api-error.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
 import { toJsonLine } from "./output.ts";
+import type { OutputFormat } from "./output.ts";
 import { alignRows, toLine, toLines } from "./text.ts";
 
 /** The command was not used as it must be. */
@@ -55,9 +56,13 @@ function toOwnProblem(error: unknown): OwnProblem {
   return { code: error.code, title: "The command failed.", detail, ...(errors.length > 0 && { errors }) };
 }
 
-/** What is said, once, where something waits for a server that is away. */
-export function describeAway({ message }: ApiError): string {
-  return toLines([toLine(`${message} Waiting for the server.`)]);
+/**
+ * What is said, once, where something waits for a server that is away: as text, and with --json as the problem that it is, which ends
+ * nothing and has no exit code.
+ */
+export function describeAway({ message, problem }: ApiError, format: OutputFormat): string {
+  const waiting = `${message} Waiting for the server.`;
+  return format === "json" ? toJsonLine({ ...problem, detail: waiting }) : toLines([toLine(waiting)]);
 }
 
 /** A failure as text, with what it is about in front. */

@@ -5,7 +5,6 @@ import { isPassing } from "../client/retry.ts";
 import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
-import { describeAway } from "./failure.ts";
 import { mayChange } from "./show-results.ts";
 
 /** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
@@ -15,18 +14,18 @@ export const longestWaitSeconds = 30;
 const pollMs = 500;
 
 /** Who waits: what is used of a call. */
-type Waiter = Pick<CommandCall, "client"> & { context: Pick<CommandCall["context"], "stderr"> };
+type Waiter = Pick<CommandCall, "client" | "tellAway">;
 
 /** Reads something again and again until it has ended. A server that is away is waited for, and told of once: what it began goes on without it. */
 async function awaitEndOf<Thing extends { status: string }>(
-  { context }: Waiter,
+  waiter: Waiter,
   read: () => Promise<Thing>,
   goesOn: (thing: Thing) => boolean,
 ): Promise<Thing> {
   for (let isAway = false; ;) {
     const thing = await read().catch((error: unknown) => {
       if (!isPassing(error)) throw error;
-      if (!isAway) context.stderr(describeAway(error));
+      if (!isAway) waiter.tellAway(error);
       isAway = true;
       return null;
     });
