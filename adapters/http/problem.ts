@@ -55,7 +55,7 @@ const exampleRequestId = "5f0f3c5e0b5d4f6a-1";
 /** What some errors say beside their code. */
 const exampleOptions: Partial<Record<ErrorCode, ErrorOptions>> = {
   VALIDATION_FAILED: {
-    issues: [{ path: ["limit"], message: "Invalid input: expected number, received string" }],
+    issues: [{ path: ["limit"], message: "This must be a number, not text." }],
   },
   MODULE_INVALID: {
     issues: [{ path: ["resources", 0, "path"], message: "A path must be absolute.", line: 3, column: 21 }],

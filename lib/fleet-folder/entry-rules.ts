@@ -13,6 +13,7 @@ import {
   toConfigIssues,
   type ConfigIssue,
 } from "../notifications/channels/config-rules.ts";
+import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import { createChannelInput } from "../notifications/schemas.ts";
 import { channelTypes } from "../notifications/senders/channel-types.ts";
 import type { ChannelType } from "../notifications/senders/sender.ts";
@@ -68,7 +69,9 @@ function inWordsOfFolder(issue: ConfigIssue, config: JsonObject): ConfigIssue {
   const [, field, ...deeper] = issue.path;
   const isMissing =
     issue.kind === "invalid_type" && deeper.length === 0 && config[String(field)] === undefined;
-  return isMissing ? { ...issue, message: `"${String(field)}" is missing.` } : issue;
+  return isMissing
+    ? { ...issue, message: `"${String(field)}" is missing.` }
+    : { ...issue, message: inWordsOfYaml(issue.message) };
 }
 
 /**
@@ -83,5 +86,5 @@ function isOfSecret(
   if (at !== field || (value !== mask && !isReference(value))) return false;
   if (value !== mask && kind === "invalid_type") return false;
   const own = z.safeParse(shapeOf(known.config)[field] ?? z.unknown(), value);
-  return (own.error?.issues ?? []).some((issue) => issue.message === message);
+  return own.error !== undefined && toConfigIssues(own.error).some((issue) => issue.message === message);
 }

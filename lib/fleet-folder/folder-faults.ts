@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import { isOrchestratorError, type ErrorCode, type Issue } from "../errors.ts";
 import { didYouMean } from "../internal/check-options.ts";
+import { withoutEchoes } from "../internal/schema-issues.ts";
 import { inWordsOfYaml, type YamlText } from "../module-format/yaml-text.ts";
 import type { DeclaredThing, FolderFault } from "./fleet-folder.ts";
 import { keysAt } from "./schema-keys.ts";
@@ -24,7 +25,7 @@ export function toFaults(
   }: { file: string; text: YamlText; base: Issue["path"]; schema: z.core.$ZodType },
 ): FolderFault[] {
   const code = "VALIDATION_FAILED";
-  return error.issues.flatMap((issue) => {
+  return withoutEchoes(error.issues).flatMap((issue) => {
     const inner = issue.path.map((key) => (typeof key === "symbol" ? String(key) : key));
     const path = [...base, ...inner];
     if (issue.code === "unrecognized_keys")

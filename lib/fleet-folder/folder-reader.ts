@@ -7,7 +7,7 @@ import type { JsonObject } from "../json.ts";
 import { parseModule } from "../module-format/module-document.ts";
 import { moduleLimits } from "../module-format/module-schema.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
-import { YamlText } from "../module-format/yaml-text.ts";
+import { inWordsOfYaml, YamlText } from "../module-format/yaml-text.ts";
 import { toCanonical } from "./canonical.ts";
 import { findPlainSecrets } from "./channel-secrets.ts";
 import { findRefusals } from "./entry-rules.ts";
@@ -137,7 +137,7 @@ class FolderReader {
     const issue = { path: [label], ...place };
     if (!read.success) {
       this.#hasFaultyLabel = true;
-      return this.#fault(file, { ...issue, message: read.error.issues[0]!.message });
+      return this.#fault(file, { ...issue, message: inWordsOfYaml(read.error.issues[0]!.message) });
     }
     if (this.#label) {
       const first = this.#label.place;
@@ -170,7 +170,7 @@ class FolderReader {
     if (!nameFault.success)
       this.#fault(file, {
         path: base,
-        message: `${JSON.stringify(name)}: ${nameFault.error.issues[0]!.message}`,
+        message: `${JSON.stringify(name)}: ${inWordsOfYaml(nameFault.error.issues[0]!.message)}`,
         ...at(),
       });
     this.#requireNew({ kind, name, file, at });

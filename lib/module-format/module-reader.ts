@@ -212,7 +212,8 @@ export class ModuleReader {
       const resolution = resolveResource(filled, { module: "module", types: this.#types });
       if (resolution.ok) return this.#note(resolution.resource, isLiteral, written);
       for (const issue of resolution.issues) {
-        if (!isOpen(issue.path, open)) this.#add([...path, ...issue.path], issue.message);
+        if (isOpen(issue.path, open)) continue;
+        this.#addSaid([...path, ...issue.path], issue.message);
       }
     }
     if (isLiteral && common["sensitive"] !== true) identity ??= written;
@@ -246,9 +247,17 @@ export class ModuleReader {
       } else if (issue.code === "invalid_type" && this.#text.lacks(path)) {
         this.#add(path, path.length === 0 ? emptyText : `"${String(path.at(-1))}" is missing.`);
       } else {
-        this.#add(path, inWordsOfYaml(issue.message));
+        this.#addSaid(path, issue.message);
       }
     }
+  }
+
+  #addSaid(path: Issue["path"], message: string): void {
+    const written = path.reduce<unknown>(
+      (value, key) => (value as JsonObject | null)?.[key],
+      this.#text.value,
+    );
+    this.#add(path, inWordsOfYaml(message, typeof written === "string"));
   }
 
   #add(path: Issue["path"], message: string, part: "key" | "value" = "value"): void {

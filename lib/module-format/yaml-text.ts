@@ -8,6 +8,7 @@
 import type { Alias, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Issue } from "../errors.ts";
 import { isWellFormed } from "../internal/canonical-json.ts";
+import { inPlainWords } from "../internal/schema-issues.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json } from "../json.ts";
 import { yamlPackage } from "./packages.ts";
@@ -243,17 +244,17 @@ function refusalOf(key: ParsedNode): string {
     : "A key must be text; quote it.";
 }
 
-const words: Readonly<Record<string, string>> = { object: "a map", record: "a map", array: "a list" };
-
-/** What a schema says where it expects a map or a list and finds something else, in the words of YAML; anything else as it is. */
-export function inWordsOfYaml(message: string): string {
-  const [, expected = "", received = ""] =
-    /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
-  const wanted = words[expected];
-  if (wanted === undefined) return message;
-  return received === "null"
-    ? `This must be ${wanted}, and is empty.`
-    : `This must be ${wanted}, not ${words[received] ?? `a ${received}`}.`;
+/**
+ * What a schema says of a wrong value, in the words of YAML; what a schema of ours says as it is.
+ *
+ * @param isText - Whether text stands there, of which a template made something else.
+ */
+export function inWordsOfYaml(message: string, isText = false): string {
+  const plain = inPlainWords(message);
+  if (plain.endsWith(", not null.")) return plain.replace(/, not null\.$/, ", and is empty.");
+  return isText
+    ? plain
+    : plain.replace(/^(This must be text, not (?:a number|a boolean))\.$/, "$1; quote it.");
 }
 
 /** JSON has neither infinity nor NaN, and of large whole numbers not each. */

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { didYouMean } from "../internal/check-options.ts";
+import { inPlainWords } from "../internal/schema-issues.ts";
 import type { JsonObject } from "../json.ts";
 import { identityKeyAmong, type ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
@@ -136,7 +137,7 @@ function fault(path: Issue["path"], message: string): Resolution {
 function toIssues(error: z.ZodError): Issue[] {
   return error.issues.map(({ path, message }) => ({
     path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
-    message,
+    message: inPlainWords(message),
   }));
 }
 

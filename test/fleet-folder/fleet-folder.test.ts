@@ -211,11 +211,34 @@ describe("a plan of a fleet folder", () => {
     [
       "a text where a list belongs",
       'assignments:\n  a: { selector: "*", modules: base }\n',
-      "3:32 assignments.a.modules This must be a list, not a string.",
+      "3:32 assignments.a.modules This must be a list, not text.",
     ],
     ["a key that is none", "windows:\n  __proto__: {}\n", '3:3 windows A key can\'t be "__proto__".'],
   ])("says what is wrong with %s", (_, text, fault) => {
     expect(faultsOf(plan(text))).toEqual([fault]);
+  });
+
+  it("says of a value of another type what it must be, where it is", () => {
+    const text = [
+      "assignments: { web: { selector: 5, modules: [3] } }",
+      "channels: { hook: { type: webhook, name: hook, config: { url: 5 } } }",
+      "operators: { ada: { public_key: true, role: King } }",
+    ];
+    expect(faultsOf(plan(text.join("\n")))).toEqual([
+      "2:33 assignments.web.selector This must be text, not a number; quote it.",
+      "2:46 assignments.web.modules.0 This must be text, not a number; quote it.",
+      "3:63 channels.hook.config.url This must be text, not a number; quote it.",
+      "4:33 operators.ada.public_key This must be text, not a boolean; quote it.",
+      '4:45 operators.ada.role This must be "Viewer", "Operator" or "Admin".',
+    ]);
+    const labels = readFleetFolder([
+      { path: "fleet.yaml", text: "label: 5" },
+      { path: "modules/a.yaml", text: "name: 5\nresources: []" },
+    ]);
+    expect(faultsOf(labels)).toEqual([
+      "1:8 label This must be text, not a number; quote it.",
+      "1:7 name This must be text, not a number; quote it.",
+    ]);
   });
 
   it("says where a module belongs", () => {

@@ -139,7 +139,7 @@ describe("a module with templates", () => {
     [
       "a default that makes a resource which is none",
       "  - { type: directory, path: /a, mode: '{{ params.port }}' }\n",
-      ["6:40 Invalid input: expected string, received number"],
+      ["6:40 This must be text, not a number."],
     ],
     [
       "a missing id where a template decides what the resource is about",
@@ -149,7 +149,7 @@ describe("a module with templates", () => {
     [
       "what is wrong beside a template",
       "  - { type: file, path: /a, mode: '{{ params.mode }}', colour: red, owner: 1 }\n",
-      ['6:56 "colour" is not known here.', "6:76 Invalid input: expected string, received number"],
+      ['6:56 "colour" is not known here.', "6:76 This must be text, not a number; quote it."],
     ],
     [
       "nothing, where all is well",
