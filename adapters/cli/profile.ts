@@ -1,7 +1,7 @@
 /** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
@@ -45,13 +45,25 @@ export function setIn(environment: CommandContext["environment"], name: string):
 }
 
 /**
- * The folder of the user: `FLEETWRIGHT_HOME`, or `~/.config/fleetwright`.
+ * The folder of the user: `FLEETWRIGHT_HOME`, or `fleetwright` in `XDG_CONFIG_HOME` or `~/.config`.
  *
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a user who has no home.
  */
 export function homeFolder({ environment }: CommandContext): string {
-  const home = setIn(environment, "FLEETWRIGHT_HOME");
-  return home ?? join(setIn(environment, "HOME") ?? homeOfUser(), ".config", "fleetwright");
+  const given = setIn(environment, "FLEETWRIGHT_HOME");
+  if (given !== undefined) return given;
+  const home = setIn(environment, "HOME");
+  const config = setIn(environment, "XDG_CONFIG_HOME");
+  // Its specification has a relative one passed over.
+  if (config === undefined || !isAbsolute(config)) return ownFolder(join(home ?? homeOfUser(), ".config"));
+  const known = home === undefined ? null : ownFolder(join(home, ".config"));
+  // Who signed in before that variable was obeyed, or set, stays signed in.
+  const isThere = known !== null && existsSync(known) && !existsSync(ownFolder(config));
+  return isThere ? known : ownFolder(config);
+}
+
+function ownFolder(config: string): string {
+  return join(config, "fleetwright");
 }
 
 /** As the system knows it. */

@@ -43,6 +43,21 @@ describe("the folder of the user", () => {
     expect(homeFolder({ ...processContext, environment })).toBe(folder);
   });
 
+  it("is below XDG_CONFIG_HOME, unless there is one from before that was obeyed", () => {
+    const [home, config] = [temporaryFolder(), temporaryFolder()];
+    const folder = (environment: Record<string, string>) => homeFolder({ ...processContext, environment });
+    const set = { HOME: home, XDG_CONFIG_HOME: config };
+    expect(folder(set)).toBe(join(config, "fleetwright"));
+    expect(folder({ XDG_CONFIG_HOME: config })).toBe(join(config, "fleetwright"));
+    expect(folder({ ...set, FLEETWRIGHT_HOME: "/keys" })).toBe("/keys");
+    for (const none of ["", "config"])
+      expect(folder({ ...set, XDG_CONFIG_HOME: none })).toBe(join(home, ".config", "fleetwright"));
+    mkdirSync(join(home, ".config", "fleetwright"), { recursive: true });
+    expect(folder(set)).toBe(join(home, ".config", "fleetwright"));
+    mkdirSync(join(config, "fleetwright"));
+    expect(folder(set)).toBe(join(config, "fleetwright"));
+  });
+
   it("has no part in the folder that a command runs in, where its variables are empty", async () => {
     const told: string[] = [];
     const code = await runCommandLine(["whoami"], {
