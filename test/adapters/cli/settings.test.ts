@@ -157,6 +157,7 @@ describe("settings of the server", () => {
       metricsPort: 0,
       metricsToken: null,
       agentDir: null,
+      readyFile: null,
       secretsKey: null,
       secretsKeyCommand: null,
       logLevel: "info",
