@@ -36,7 +36,7 @@ export interface SecretValueDocument {
   box: string;
 }
 
-/** What tells whether a key is the right one. One document, `canary`. */
+/** What tells whether a key is the right one, under `canary`. Beside it, `left:<key_id>` is there for each key that was used before. */
 export interface SecretsKeyDocument {
   key_id: string;
   nonce: string;

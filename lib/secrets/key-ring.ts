@@ -1,10 +1,15 @@
 /**
  * The master keys, and how one takes the place of another:
  *
- *   new key beside the old one (`renew`) ─▶ every value encrypted with the new one, one by one ─▶ the canary, too ─▶ old key gone (`retire`)
+ *   new key beside the old one (`renew`) ─▶ the old one left ─▶ every value encrypted with the new one, one by one ─▶ the canary, too
+ *   ─▶ old key gone (`retire`)
  *
  * The canary is written last: while it is of the old key, the change is not over, and the next start goes on with it. So it does wherever
  * the process was killed. Each value is written only where it is still what was read.
+ *
+ * Other processes may share storage and keys. One of them changes the key at a time, under a lease. That a key is left is a document
+ * which each write of a value expects not to be there: so none is encrypted with a key that is about to be forgotten, whatever its process
+ * has heard of the change.
  */
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
@@ -16,10 +21,16 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { inputKeyOwner, valueKey } from "./documents.ts";
 import type { SecretsKeyDocument, SecretValueDocument } from "./documents.ts";
 import type { RotatedKey } from "./schemas.ts";
-import { readKeys } from "./secrets-key.ts";
+import { readKeys, type SecretsKeySource } from "./secrets-key.ts";
 import { Vault } from "./vault.ts";
 
-const canaryPlace = { collection: "secrets_key", key: "canary" } as const;
+const collection = "secrets_key";
+const canaryPlace = { collection, key: "canary" } as const;
+/** Where it is written that no value may be encrypted with a key any more. */
+const leftPlace = (keyId: string) => ({ collection, key: `left:${keyId}` }) as const;
+/** For how long a process that was killed keeps others from changing the key, and how often a start looks for its turn, milliseconds. */
+const leaseMs = 30_000;
+const lookAgainMs = 500;
 /** Values that are encrypted anew between two turns of the event loop. */
 const atOnce = 20;
 
@@ -66,10 +77,8 @@ export class KeyRing {
         message: "There are encrypted secrets, and what tells whether a key is theirs is gone.",
       });
     let keys = await readKeys(secretsKey);
-    if (keys.length === 0 && !isUsed && !(secretsKey instanceof Uint8Array) && secretsKey.renew) {
-      await secretsKey.renew();
-      keys = await readKeys(secretsKey);
-    }
+    if (keys.length === 0 && !isUsed && !(secretsKey instanceof Uint8Array) && secretsKey.renew)
+      keys = await this.#makeFirst(secretsKey);
     if (keys.length === 0 && !isUsed) throw new OrchestratorError("SECRETS_KEY_MISSING");
     this.vault.take(keys);
     if (canary && this.vault.opensCanary(canary.value)) {
@@ -82,6 +91,8 @@ export class KeyRing {
     // Nothing is encrypted, so any key will do: one that was never needed is not missed after a restore.
     const value = toJsonObject(this.vault.canary());
     const writes: Write[] = [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }];
+    writes.push({ kind: "delete", ...leftPlace(this.vault.newest!) });
+    if (canary) writes.push({ kind: "put", ...leftPlace(canary.value.key_id), value: {} });
     if (inputKey) {
       const { key, revision } = inputKey;
       writes.push({ kind: "delete", collection: "secret_values", key, expected: revision });
@@ -98,9 +109,34 @@ export class KeyRing {
   }
 
   /**
+   * What writes a value, encrypted with the newest key; it conflicts where that key is left by then.
+   *
+   * @param expected - The revision of what stands there.
+   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`.
+   */
+  async seal(of: { name: string; version: number }, value: Uint8Array, expected = 0): Promise<Write[]> {
+    this.requireOpen();
+    if (await this.#isLeft()) {
+      this.vault.take(await readKeys(this.#context.options.secretsKey!));
+      if (await this.#isLeft())
+        throw new OrchestratorError("SECRETS_KEY_MISSING", {
+          message:
+            "Another process has changed the key of secrets, and the new one was not given to this process.",
+        });
+    }
+    const sealed = this.vault.seal(of.name, of.version, value);
+    const key = valueKey(of.name, of.version);
+    return [
+      { kind: "put", collection: "secret_values", key, value: toJsonObject(sealed), expected },
+      { kind: "delete", ...leftPlace(sealed.key_id), expected: 0 },
+    ];
+  }
+
+  /**
    * Has another key take the place of the one that is used, or goes on with that.
    *
-   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`; `INVALID_TRANSITION` where there is no other key and none can be made here.
+   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`; `INVALID_TRANSITION` where there is no other key and none can be made here;
+   * `UNAVAILABLE` while another process does it.
    */
   async rotate(caller: Caller): Promise<RotatedKey> {
     this.requireOpen();
@@ -108,33 +144,91 @@ export class KeyRing {
     return this.#rotating;
   }
 
-  /** Goes on with a change that was begun before. */
+  /**
+   * Goes on with a change that was begun before.
+   *
+   * @throws {OrchestratorError} `UNAVAILABLE` while another process does it.
+   */
   async resume(): Promise<void> {
     this.#rotating ??= this.#rotate(systemCaller, { mayRenew: false }).finally(() => (this.#rotating = null));
     await this.#rotating;
   }
 
   async #rotate(caller: Caller, { mayRenew }: { mayRenew: boolean }): Promise<RotatedKey> {
+    const lease = await this.#context.storage.lease(collection, leaseMs);
+    if (!lease) throw beingChanged();
+    try {
+      const source = await this.#takeNewest(mayRenew);
+      let rewrapped = 0;
+      let left: StoredDocument<SecretValueDocument>[];
+      do {
+        if (!(await lease.renew())) throw beingChanged();
+        await this.#leaveOthers();
+        left = await this.#left(atOnce);
+        rewrapped += await this.#rewrap(left);
+      } while (left.length > 0);
+      const key_id = this.vault.newest!;
+      await this.#conclude(caller, { key_id, rewrapped });
+      await source?.retire?.(this.vault.keyOf(key_id));
+      return { key_id, rewrapped };
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Reads the keys anew, and has one made where the newest is the one that is used already. */
+  async #takeNewest(mayRenew: boolean): Promise<SecretsKeySource | null> {
     const { secretsKey } = this.#context.options;
     const source = secretsKey === null || secretsKey instanceof Uint8Array ? null : secretsKey;
     const canary = await this.#canary();
     this.vault.take(await readKeys(secretsKey!));
-    if (mayRenew && this.vault.newest === canary?.value.key_id) {
-      if (!source?.renew)
-        throw new OrchestratorError("INVALID_TRANSITION", {
-          message:
-            "The key comes from outside, and there is no newer one: give the new key before the old one.",
-        });
-      await source.renew();
-      this.vault.take(await readKeys(source));
+    if (!mayRenew || this.vault.newest !== canary?.value.key_id) return source;
+    if (!source?.renew)
+      throw new OrchestratorError("INVALID_TRANSITION", {
+        message:
+          "The key comes from outside, and there is no newer one: give the new key before the old one.",
+      });
+    await source.renew();
+    this.vault.take(await readKeys(source));
+    return source;
+  }
+
+  /** Of processes that start at once, one makes the key, and the others read it. */
+  async #makeFirst(source: SecretsKeySource): Promise<readonly Uint8Array[]> {
+    const { storage, clock } = this.#context;
+    let lease = await storage.lease(collection, leaseMs);
+    for (; !lease; lease = await storage.lease(collection, leaseMs))
+      await new Promise<void>((resolve) => void clock.setTimer(lookAgainMs, resolve));
+    try {
+      const made = await readKeys(source);
+      if (made.length > 0) return made;
+      await source.renew?.();
+      return await readKeys(source);
+    } finally {
+      await lease.release();
     }
-    let rewrapped = 0;
-    for (let left = await this.#left(atOnce); left.length > 0; left = await this.#left(atOnce))
-      rewrapped += await this.#rewrap(left);
-    const key_id = this.vault.newest!;
-    await this.#conclude(caller, { key_id, rewrapped });
-    await source?.retire?.();
-    return { key_id, rewrapped };
+  }
+
+  /** Has no value be encrypted any more with another key than the newest. */
+  async #leaveOthers(): Promise<void> {
+    const { storage } = this.#context;
+    const newest = this.vault.newest!;
+    const others = this.vault.ids.filter((id) => id !== newest);
+    const places = [newest, ...others].map((id) => leftPlace(id));
+    const [newestLeft, ...othersLeft] = await storage.getMany(
+      collection,
+      places.map(({ key }) => key),
+    );
+    const writes: Write[] = [];
+    if (newestLeft) writes.push({ kind: "delete", ...leftPlace(newest), expected: newestLeft.revision });
+    for (const [index, id] of others.entries())
+      if (!othersLeft[index]) writes.push({ kind: "put", ...leftPlace(id), value: {}, expected: 0 });
+    if (writes.length > 0) await storage.commit(writes);
+  }
+
+  async #isLeft(): Promise<boolean> {
+    const { key } = leftPlace(this.vault.newest!);
+    return (await this.#context.storage.get(collection, key)) !== null;
   }
 
   async #conclude(caller: Caller, rotated: RotatedKey): Promise<void> {
@@ -157,12 +251,10 @@ export class KeyRing {
   /** Encrypts values anew, each where it is still what was read; who else writes one does it with the newest key. */
   async #rewrap(rows: readonly StoredDocument<SecretValueDocument>[]): Promise<number> {
     let count = 0;
-    for (const { key, revision, value } of rows) {
+    for (const { revision, value } of rows) {
       const plain = await this.open(value);
-      const sealed = toJsonObject(this.vault.seal(value.name, value.version, plain));
-      const put: Write = { kind: "put", collection: "secret_values", key, value: sealed, expected: revision };
       try {
-        await this.#context.storage.commit([put]);
+        await this.#context.storage.commit(await this.seal(value, plain, revision));
         if (value.name !== inputKeyOwner) count += 1;
       } catch (error) {
         if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
@@ -186,6 +278,11 @@ export class KeyRing {
   #canary(): Promise<StoredDocument<SecretsKeyDocument> | null> {
     return this.#context.storage.get<SecretsKeyDocument>(canaryPlace.collection, canaryPlace.key);
   }
+}
+
+function beingChanged(): OrchestratorError {
+  const message = "Another process is changing the key of secrets. Try again in a few seconds.";
+  return new OrchestratorError("UNAVAILABLE", { message });
 }
 
 function wrongKey(count: number): OrchestratorError {

@@ -3,7 +3,6 @@ import type { Context } from "../context.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { KeptReads } from "../internal/kept-reads.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
 import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
@@ -153,12 +152,11 @@ export class SecretService {
    *
    * @param owner - Whose it is, with a character that names of secrets do not have, e.g. `channel:<id>`.
    * @param version - Rises with each value of the owner.
+   * @returns Writes that conflict where another process changes the key meanwhile.
    * @throws {OrchestratorError} `SECRETS_KEY_MISSING`.
    */
-  keep(owner: string, version: number, value: Uint8Array): Write {
-    this.keys.requireOpen();
-    const row = toJsonObject(this.keys.vault.seal(owner, version, value));
-    return { kind: "put", collection, key: valueKey(owner, version), value: row, expected: 0 };
+  keep(owner: string, version: number, value: Uint8Array): Promise<Write[]> {
+    return this.keys.seal({ name: owner, version }, value);
   }
 
   /**
@@ -182,7 +180,7 @@ export class SecretService {
       const known = await this.kept(inputKeyOwner, 1);
       if (known) return known;
       const key = crypto.randomBytes(32);
-      await storage.commit([this.keep(inputKeyOwner, 1, key)]);
+      await storage.commit(await this.keep(inputKeyOwner, 1, key));
       return key;
     });
   }

@@ -7,15 +7,19 @@ import { fault, inProgramOnly } from "../internal/option-rules.ts";
  *
  *  1. `read` gives every key that is needed, the newest first; none where there never was one.
  *  2. After `renew` the newest is a new one, and all others are still there: both survive a power loss.
- *  3. `retire` is called when nothing is encrypted with any other key than the newest.
+ *  3. `retire` is called when nothing is encrypted with a key that comes after the one it is given.
  */
 export interface SecretsKeySource {
   /** The keys, 32 bytes each, the newest first. Asked at the start, and again where a key is missing. */
   read(): Promise<readonly Uint8Array[]>;
   /** Makes a new key and keeps the others. Absent: keys are made elsewhere, and `read` gives the new one before the old one. */
   renew?(): Promise<void>;
-  /** Forgets all keys but the newest. */
-  retire?(): Promise<void>;
+  /**
+   * Forgets the keys that come after one; those before it stay, and all where it is not there: another process may have made a newer one.
+   *
+   * @param newest - 32 bytes.
+   */
+  retire?(newest: Uint8Array): Promise<void>;
 }
 
 /** A key that is given as it is, or where it comes from. */

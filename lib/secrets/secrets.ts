@@ -11,7 +11,7 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { asText } from "../secret-format/forms.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { type SecretDocument, valueKey } from "./documents.ts";
+import type { SecretDocument } from "./documents.ts";
 import { toRestriction } from "./restriction.ts";
 import {
   createSecretInput,
@@ -97,7 +97,7 @@ export class Secrets {
       const answer = await this.#toSecret(secret);
       const writes = [
         this.#put(secret, 0),
-        this.#putValue(document, value),
+        ...(await this.#putValue(document, value)),
         this.#service.expiries.plan(document),
         mark.write(),
       ];
@@ -131,7 +131,7 @@ export class Secrets {
       const answer = await this.#toSecret(secret);
       const writes = [this.#put(secret, stored.revision)];
       if (value) {
-        writes.push(this.#putValue(document, value));
+        writes.push(...(await this.#putValue(document, value)));
         writes.push(...(await this.#service.store.deleteValues(name, document.value_version - keptVersions)));
       }
       if (rest.expires_at !== undefined) writes.push(this.#service.expiries.plan(document));
@@ -187,7 +187,7 @@ export class Secrets {
    * that it gives, and encrypts every value anew. Called again after a process was killed it goes on; so does the next start.
    *
    * @throws {OrchestratorError} `SECRETS_KEY_MISSING`; `INVALID_TRANSITION` where there is no other key and none can be made here;
-   * `STORAGE_CORRUPT` for a value that can't be read: its key is kept then.
+   * `STORAGE_CORRUPT` for a value that can't be read: its key is kept then; `UNAVAILABLE` while another process does it.
    */
   async rotateKey(caller: Caller): Promise<RotatedKey> {
     await this.#context.authorize(caller, "secrets.rotateKey");
@@ -226,10 +226,8 @@ export class Secrets {
     return { kind: "put", collection: "secrets", key, value: toJsonObject(value), expected };
   }
 
-  #putValue({ name, value_version }: SecretDocument, value: Uint8Array): Write {
-    const sealed = toJsonObject(this.#service.keys.vault.seal(name, value_version, value));
-    const key = valueKey(name, value_version);
-    return { kind: "put", collection: "secret_values", key, value: sealed, expected: 0 };
+  #putValue({ name, value_version }: SecretDocument, value: Uint8Array): Promise<Write[]> {
+    return this.#service.keys.seal({ name, version: value_version }, value);
   }
 
   #event(type: "secret.created" | "secret.updated", document: SecretDocument): EventInput {

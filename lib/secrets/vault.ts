@@ -43,6 +43,16 @@ export class Vault {
     return this.#keys.has(keyId);
   }
 
+  /** Names every key that it has. */
+  get ids(): string[] {
+    return [...this.#keys.keys()];
+  }
+
+  /** A key that it has. */
+  keyOf(keyId: string): Uint8Array {
+    return this.#keys.get(keyId)!;
+  }
+
   /** Encrypts a value with the newest key. */
   seal(name: string, version: number, value: Uint8Array): SecretValueDocument {
     return { name, version, ...this.#seal(valueKey(name, version), value) };
@@ -94,13 +104,9 @@ export class Vault {
     const name = `${keyId} ${what}`;
     const known = this.#derivedKeys.get(name);
     if (known) return known;
-    const key = this.#crypto.deriveKey(this.#keyOf(keyId), salt, what, nacl.secretbox.keyLength);
+    const key = this.#crypto.deriveKey(this.keyOf(keyId), salt, what, nacl.secretbox.keyLength);
     this.#derivedKeys.set(name, key);
     return key;
-  }
-
-  #keyOf(keyId: string): Uint8Array {
-    return this.#keys.get(keyId)!;
   }
 
   #requireNewest(): string {

@@ -26,11 +26,18 @@ export const roomBugs: readonly Bug[] = [
   {
     name: "the old master key goes before its canary",
     file: "lib/secrets/key-ring.ts",
-    from: `    await this.#conclude(caller, { key_id, rewrapped });
-    await source?.retire?.();`,
-    to: `    await source?.retire?.();
-    await this.#conclude(caller, { key_id, rewrapped });`,
+    from: `      await this.#conclude(caller, { key_id, rewrapped });
+      await source?.retire?.(this.vault.keyOf(key_id));`,
+    to: `      await source?.retire?.(this.vault.keyOf(key_id));
+      await this.#conclude(caller, { key_id, rewrapped });`,
     tests: ["test/secrets/key-ring.test.ts"],
+  },
+  {
+    name: "a value is written with a master key that another process has left",
+    file: "lib/secrets/key-ring.ts",
+    from: `      { kind: "delete", ...leftPlace(sealed.key_id), expected: 0 },`,
+    to: ``,
+    tests: ["test/secrets/two-processes.test.ts"],
   },
   {
     name: "a second change of the master key is taken for the first",

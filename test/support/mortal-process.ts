@@ -6,20 +6,22 @@ import { MemorySecretsKey } from "./secrets-key.ts";
 export class MortalProcess {
   /** How many of the moments around such steps are left. */
   left = Infinity;
+  /** What happens in the last of them, instead of the death: once, and the process lives on where it does not throw. */
+  last: (() => Promise<void>) | null = null;
   readonly key: SecretsKeySource;
   readonly storage: Storage;
 
   constructor(storage: Storage, keys = new MemorySecretsKey()) {
     const mortal = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-      this.#pass();
+      await this.#pass();
       const result = await work();
-      this.#pass();
+      await this.#pass();
       return result;
     };
     this.key = {
       read: () => keys.read(),
       renew: () => mortal(() => keys.renew()),
-      retire: () => mortal(() => keys.retire()),
+      retire: (newest) => mortal(() => keys.retire(newest)),
     };
     this.storage = new Proxy(storage, {
       get(target, name) {
@@ -33,8 +35,18 @@ export class MortalProcess {
     });
   }
 
-  #pass(): void {
-    if (this.left <= 0) throw new Error("The process was killed.");
+  async #pass(): Promise<void> {
+    const { last } = this;
+    if (this.left <= 0 && last) {
+      this.last = null;
+      this.left = Infinity;
+      try {
+        await last();
+      } catch (error) {
+        this.left = 0;
+        throw error;
+      }
+    } else if (this.left <= 0) throw new Error("The process was killed.");
     this.left -= 1;
   }
 }

@@ -20,8 +20,8 @@ export class MemorySecretsKey implements SecretsKeySource {
     this.keys = [numberedKey((this.#made += 1)), ...this.keys];
   }
 
-  async retire(): Promise<void> {
-    this.keys = this.keys.slice(0, 1);
+  async retire(newest: Uint8Array): Promise<void> {
+    this.keys = this.keys.slice(0, this.keys.findIndex((key) => key[0] === newest[0]) + 1);
   }
 }
 

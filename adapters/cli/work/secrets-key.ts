@@ -58,9 +58,10 @@ class KeyFile implements SecretsKeySource {
     this.#write([randomBytes(keyBytes), ...(await this.read())]);
   }
 
-  async retire(): Promise<void> {
+  async retire(newest: Uint8Array): Promise<void> {
     const keys = await this.read();
-    if (keys.length > 1) this.#write(keys.slice(0, 1));
+    const kept = keys.findIndex((key) => Buffer.compare(key, newest) === 0) + 1;
+    if (kept > 0 && kept < keys.length) this.#write(keys.slice(0, kept));
   }
 
   #write(keys: readonly Uint8Array[]): void {

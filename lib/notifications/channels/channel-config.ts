@@ -73,7 +73,7 @@ export class ChannelConfigs {
       whole,
       fields.filter((field) => !isSealed(field)),
     );
-    const { kept, writes } = this.#toPrepared({ id, before, config, sealed });
+    const { kept, writes } = await this.#toPrepared({ id, before, config, sealed });
     return { kept, writes: [...writes, ...held] };
   }
 
@@ -104,7 +104,7 @@ export class ChannelConfigs {
     return type ? namesIn(type, config) : [];
   }
 
-  #toPrepared({
+  async #toPrepared({
     id,
     before,
     config,
@@ -114,15 +114,15 @@ export class ChannelConfigs {
     before: Configured | null;
     config: JsonObject;
     sealed: JsonObject;
-  }): Prepared {
+  }): Promise<Prepared> {
     const versionBefore = before?.sealed_version ?? 0;
     const forgotten = before ? this.forget(before) : [];
     const sealed_fields = Object.keys(sealed);
     if (sealed_fields.length === 0)
       return { kept: { config, sealed_fields, sealed_version: versionBefore }, writes: forgotten };
     const sealed_version = versionBefore + 1;
-    const put = this.#secrets.keep(ownerOf(id), sealed_version, toUtf8(JSON.stringify(sealed)));
-    return { kept: { config, sealed_fields, sealed_version }, writes: [...forgotten, put] };
+    const puts = await this.#secrets.keep(ownerOf(id), sealed_version, toUtf8(JSON.stringify(sealed)));
+    return { kept: { config, sealed_fields, sealed_version }, writes: [...forgotten, ...puts] };
   }
 
   async #sealed({ id, sealed_fields, sealed_version }: Configured): Promise<JsonObject> {

@@ -130,12 +130,18 @@ describe("the server's key", () => {
     await source.renew!();
     const keys = await source.read();
     expect(keys[1]).toEqual(first);
-    await source.retire!();
-    expect(await source.read()).toEqual([keys[0]]);
+    await source.retire!(new Uint8Array(32));
+    expect(await source.read()).toEqual(keys);
+    await source.renew!();
+    const [newer] = await source.read();
+    await source.retire!(keys[0]!);
+    expect(await source.read()).toEqual([newer, keys[0]]);
+    await source.retire!(newer!);
+    expect(await source.read()).toEqual([newer]);
     // Killed while it was written.
     writeFileSync(`${path}.part`, "half");
     await source.renew!();
-    expect((await source.read())[1]).toEqual(keys[0]);
+    expect((await source.read())[1]).toEqual(newer);
     expect(readFileSync(path, "utf8")).toMatch(/^[0-9a-f]{64}\n[0-9a-f]{64}\n$/);
   });
 
