@@ -9,6 +9,9 @@ import { ByteReader, ByteWriter } from "./bytes.ts";
 import { readColumn, writeColumn } from "./column.ts";
 import { wholeTable, type SampleTable, type SeriesColumns, type StreamedTable } from "./table.ts";
 
+/** Columns of a series: none where there is no series, one of samples, four of five-minute points. */
+const fieldCounts = [0, 1, 4];
+
 /** Writes a table. */
 export function encodeChunk(table: SampleTable): Uint8Array {
   const out = new ByteWriter(1_024);
@@ -28,31 +31,71 @@ export function encodeChunk(table: SampleTable): Uint8Array {
   return out.view();
 }
 
-/** Reads what {@link encodeChunk} wrote. */
+/**
+ * Reads what {@link encodeChunk} wrote.
+ *
+ * @throws {RangeError} where it is something else.
+ */
 export function decodeChunk(bytes: Uint8Array): SampleTable {
-  return wholeTable(readChunk(bytes));
+  const raise = (_: string | null, error: unknown): void => {
+    throw error;
+  };
+  return wholeTable(readChunk(bytes, { unread: raise }));
+}
+
+/** What is read of a chunk, and who hears of the rest. */
+export interface ChunkReading {
+  /** Only these series, which may become fewer meanwhile. Default all. */
+  wanted?: { has(name: string): boolean };
+  /** Told of a series that can't be decoded, which is left out, and of the name null where this is so of all that come behind. */
+  unread: (name: string | null, error: unknown) => void;
 }
 
 /**
- * Reads what {@link encodeChunk} wrote, a series when it is its turn; with a choice, which may narrow meanwhile, only what is wanted then.
+ * Reads what {@link encodeChunk} wrote, a series when it is its turn.
+ *
+ * @throws {RangeError} where its times can't be decoded.
  */
-export function readChunk(bytes: Uint8Array, wanted?: { has(name: string): boolean }): StreamedTable {
+export function readChunk(bytes: Uint8Array, reading: ChunkReading): StreamedTable {
   const input = new ByteReader(bytes);
   const rows = input.unsigned();
-  return { times: readColumn(input, rows), series: readEach(input, rows, wanted) };
+  return { times: readColumn(input, rows), series: readEach(input, rows, reading) };
 }
 
 function* readEach(
   input: ByteReader,
   rows: number,
-  wanted?: { has(name: string): boolean },
+  { wanted, unread }: ChunkReading,
 ): Generator<SeriesColumns, void> {
-  const fieldCount = input.unsigned();
-  for (let left = input.unsigned(); left > 0; left--) {
-    const name = input.text();
-    const end = input.unsigned() + input.position;
-    if (wanted === undefined || wanted.has(name)) yield readSeries(input, name, { rows, fieldCount });
-    input.position = end;
+  try {
+    const fieldCount = input.unsigned();
+    if (!fieldCounts.includes(fieldCount)) throw new RangeError("That many columns are of nothing.");
+    for (let left = input.unsigned(); left > 0; left--) {
+      const name = input.text();
+      const end = input.unsigned() + input.position;
+      if (wanted === undefined || wanted.has(name)) {
+        const columns = trySeries(input, name, { rows, fieldCount, end, unread });
+        if (columns) yield columns;
+      }
+      input.position = end;
+    }
+  } catch (error) {
+    unread(null, error);
+  }
+}
+
+function trySeries(
+  input: ByteReader,
+  name: string,
+  of: { rows: number; fieldCount: number; end: number; unread: ChunkReading["unread"] },
+): SeriesColumns | null {
+  try {
+    const columns = readSeries(input, name, of);
+    if (input.position !== of.end) throw new RangeError("A series ends elsewhere than it says.");
+    return columns;
+  } catch (error) {
+    of.unread(name, error);
+    return null;
   }
 }
 

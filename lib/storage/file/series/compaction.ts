@@ -3,6 +3,7 @@
  * five-minute points, and these are let go at the end of theirs.
  */
 import type { Clock } from "../../../clock.ts";
+import { OrchestratorError } from "../../../errors.ts";
 import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
 import type { WantedSeries } from "../../wanted-series.ts";
@@ -32,6 +33,8 @@ export interface CompactionOptions {
 /** Merges, thins and lets go of chunks. */
 export class Compaction {
   readonly #options: CompactionOptions;
+  /** Series that could not be decoded, of which the log has a line: a chunk is read again and again. */
+  readonly #told = new WeakMap<Chunk, Set<string | null>>();
 
   constructor(options: CompactionOptions) {
     this.#options = options;
@@ -59,7 +62,8 @@ export class Compaction {
   }
 
   /**
-   * Reads a chunk without the rows that were trimmed, a series when it is its turn; null, and a line in the log, when it is damaged.
+   * Reads a chunk without the rows that were trimmed, a series when it is its turn; null where it is damaged. The log has a line of that,
+   * and of each series that can't be decoded, which is left out alone.
    */
   async read(
     owner: OwnerSeries,
@@ -68,13 +72,33 @@ export class Compaction {
   ): Promise<StreamedTable | null> {
     const hiddenBefore = owner.hiddenBefore(chunk);
     const body = await this.#options.files[tier].read(chunk);
-    if (body !== null) return rowsFrom(readChunk(body, wanted), hiddenBefore);
+    const unread = (series: string | null, cause: unknown): void => {
+      const told = this.#told.get(chunk) ?? new Set();
+      if (!told.has(series)) this.#tell(owner, chunk, { cause, ...(series !== null && { series }) });
+      this.#told.set(chunk, told.add(series));
+    };
+    let cause: unknown;
+    try {
+      if (body) return rowsFrom(readChunk(body, { unread, ...(wanted && { wanted }) }), hiddenBefore);
+    } catch (error) {
+      // Its checksum is right, and yet its times can't be decoded.
+      cause = error;
+    }
     if (owner[tier].includes(chunk)) {
-      const fields = { owner: owner.owner, file: chunk.file.path, offset: chunk.at };
-      this.#options.logger.error("A damaged part of time series was left out.", fields);
+      this.#tell(owner, chunk, { cause });
       owner.drop(tier, [chunk]);
     }
     return null;
+  }
+
+  #tell(
+    { owner }: OwnerSeries,
+    { file, at }: Chunk,
+    { cause, series }: { cause?: unknown; series?: string },
+  ) {
+    const place = { owner, file: file.path, offset: at, ...(series !== undefined && { series }) };
+    const error = new OrchestratorError("STORAGE_CORRUPT", { details: place, cause });
+    this.#options.logger.error("A damaged part of time series was left out.", { ...place, error });
   }
 
   async #replace(

@@ -6,6 +6,8 @@ import { joinTables, rowsFrom, tableOf, wholeTable } from "../../../../lib/stora
 import type { SampleRow } from "../../../../lib/storage/storage.ts";
 import { evilName, evilSteps } from "../../../support/evil.ts";
 
+const unread = (): void => expect.unreachable();
+
 const decimals = fc
   .tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 0, max: 11 }))
   .map(([n, scale]) => n / 10 ** scale);
@@ -111,14 +113,17 @@ test("tables are joined and cut as their rows would be", () => {
 
 test("only the series that are wanted are read", () => {
   const bytes = encodeChunk(tableOf([{ at: 1, values: { cpu: 1, load: 2, disk: 3 } }]));
-  const { series } = readChunk(bytes, new Set(["load"]));
+  const { series } = readChunk(bytes, { wanted: new Set(["load"]), unread });
   expect([...series]).toEqual([{ name: "load", present: null, fields: [Float64Array.of(2)] }]);
 });
 
 test("a series is read when it is its turn, and whether it is wanted is asked then", () => {
   const bytes = encodeChunk(tableOf([{ at: 1, values: { cpu: 1, load: 2, disk: 3 } }]));
   const asked: string[] = [];
-  const { series } = rowsFrom(readChunk(bytes, { has: (name) => asked.push(name) > 0 }), 0);
+  const { series } = rowsFrom(
+    readChunk(bytes, { wanted: { has: (name) => asked.push(name) > 0 }, unread }),
+    0,
+  );
   for (const { name } of series) expect(asked.at(-1)).toBe(name);
   expect(asked).toEqual(["cpu", "load", "disk"]);
 });
