@@ -16,6 +16,7 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Json } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -194,18 +195,30 @@ export class IdempotencyService {
     // Counted before it is written: of many at once none may take what another was given.
     this.#count(ended, 1);
     try {
-      const write = {
-        kind: "put",
-        collection,
-        key: claim.id,
-        value: { ...ended },
-        expected: claim.revision,
-      } as const;
-      const { revisions } = await this.#context.storage.commit([write]);
-      claim.ended(ended, revisions[0] ?? 0);
+      await retryOnConflict(async (before) => {
+        const now = before > 0 ? await this.#sameBegun(claim) : { value: ended, revision: claim.revision };
+        const { expires_at } = now.value;
+        const value: CallDocument = { ...ended, expires_at };
+        const put = { kind: "put", collection, key: claim.id, value: { ...value } } as const;
+        const { revisions } = await this.#context.storage.commit([{ ...put, expected: now.revision }]);
+        claim.ended(value, revisions[0] ?? 0);
+      });
     } finally {
       this.#count(ended, -1);
     }
+  }
+
+  /**
+   * The call as another process left it, which may have shortened its key: it can't tell that from one of a process that was killed.
+   *
+   * @throws {OrchestratorError} `IDEMPOTENCY_ANSWER_UNKNOWN` where that is no longer this call.
+   */
+  async #sameBegun({ id, call }: Claim): Promise<StoredDocument<CallDocument>> {
+    const stored = await this.#context.storage.get<CallDocument>(collection, id);
+    const { status, fingerprint, expires_at = Infinity } = stored?.value ?? {};
+    if (!stored || status !== "begun" || fingerprint !== call.fingerprint || expires_at > call.expires_at)
+      throw unknownAnswer("its key was forgotten meanwhile");
+    return stored;
   }
 
   /** Tells when the oldest key of an operator will be forgotten. */

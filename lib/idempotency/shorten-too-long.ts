@@ -20,7 +20,8 @@ export async function* shortenTooLong(
   const expires_at = (await retentionClock.now()) + keptMs;
   const query = { index: "by_expiry", from: expires_at + toleratedMs, limit: atOnce };
   for await (const items of eachPage<CallDocument>(storage, collection, query)) {
-    // A call that is being made writes its own key. Those of calls whose process was killed look the same where they are kept.
+    // A call that is being made writes its own key. Those of calls whose process was killed look the same where they are kept, and so do
+    // those that another process is making: it ends them as they stand then.
     const ended = items.filter(({ key }) => !isRunning(key));
     if (ended.length === 0) continue;
     await storage.commit(

@@ -5,6 +5,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import type { CallDocument } from "../../lib/idempotency/documents.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { deferred } from "../support/deferred.ts";
+import { twoProcesses } from "../support/two-processes.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -92,4 +93,33 @@ it("changes no key because a clock was put back by half an hour", async () => {
   test.clock.jump(-30 * minute);
   await test.clock.advance(20 * minute);
   expect(await stored(test)).toEqual(before);
+});
+
+it("keeps the answer of a call whose key another process shortened meanwhile, as it can't tell it from one that was killed", async () => {
+  await using processes = await twoProcesses();
+  const { first, second, clock } = processes;
+  const { caller } = await first.signIn("Operator");
+  const begun = deferred<void>();
+  const gate = deferred<void>();
+  const running = first.orchestrator.idempotency.once(caller, call("long"), async (claiming) => {
+    await servicesOf(first.orchestrator).operations.store.create(claiming, [], {
+      writes: [{ kind: "put", collection: "settings", key: "changed", value: {} }],
+    });
+    begun.resolve();
+    await gate.promise;
+    return "made";
+  });
+  await begun.promise;
+  const [before] = await stored(first);
+  clock.jump(-month);
+  await clock.advance(20 * minute);
+  const [shortened] = await stored(first);
+  expect(shortened!.value).toEqual({ ...before!.value, expires_at: expect.any(Number) as number });
+  expect(shortened!.value.expires_at).toBeLessThan(before!.value.expires_at);
+  gate.resolve();
+  expect(await running).toBe("made");
+  for (const { orchestrator } of [first, second])
+    expect(await orchestrator.idempotency.once(caller, call("long"), async () => "again")).toBe("made");
+  // And no longer than a day.
+  expect((await stored(first))[0]!.value.expires_at).toBe(shortened!.value.expires_at);
 });
