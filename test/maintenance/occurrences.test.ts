@@ -60,6 +60,51 @@ describe("a window with a schedule", () => {
     expect(next(nightly, "2030-01-02T23:00:00Z")).toEqual([]);
   });
 
+  it.each([
+    ["comes no more where its end is a due time", { ends_at: "2030-01-02T22:00:00Z" }, ["01 120"]],
+    [
+      "is whole where its end is that of an occurrence",
+      { ends_at: "2030-01-03T00:00:00Z" },
+      ["01 120", "02 120"],
+    ],
+    [
+      "comes a minute long where it ends a minute later",
+      { ends_at: "2030-01-02T22:01:00Z" },
+      ["01 120", "02 1"],
+    ],
+    [
+      "comes at once where its beginning is a due time",
+      { starts_at: "2030-01-01T22:00:00Z" },
+      ["01 120", "02 120"],
+    ],
+    [
+      "comes a day later where it begins just after",
+      { starts_at: "2030-01-01T22:00:00.001Z" },
+      ["02 120", "03 120"],
+    ],
+    [
+      "was ended with the occurrence of its due time",
+      { occurrence_ended_at: "2030-01-01T22:00:00.000Z" },
+      ["02 120", "03 120"],
+    ],
+    [
+      "was ended just before a due time, and comes",
+      { occurrence_ended_at: "2030-01-01T21:59:59.999Z" },
+      ["01 120", "02 120"],
+    ],
+  ])("%s", (_, bounds, expected) => {
+    const nightly = recurring("0 22 * * *", 120, bounds);
+    const told = next(nightly, "2030-01-01T22:00:00Z", 2);
+    expect(told).toEqual(expected.map((text) => `2030-01-${text.replace(" ", "T22:00:00.000Z ")}`));
+  });
+
+  it.each([
+    ["its end", "2030-01-02T22:00:00Z", "2030-01-02T22:00:00Z"],
+    ["the end of its last occurrence, which comes before", "2030-01-02T22:00:00Z", "2030-01-02T00:00:00Z"],
+  ])("has ended at %s, and nothing of no length is told", (_, ends_at, at) => {
+    expect(next(recurring("0 22 * * *", 120, { ends_at }), at)).toEqual([]);
+  });
+
   it("passes over what had begun when an occurrence was ended early, and comes again", () => {
     const nightly = recurring("0 22 * * *", 120, { occurrence_ended_at: "2030-01-05T22:30:00.000Z" });
     expect(goesOn(nightly, "2030-01-05T22:40:00Z")).toBe(false);

@@ -163,6 +163,39 @@ describe("the sweeper", () => {
     ended.resolve();
   });
 
+  it.each([
+    ["before what it found next", 90, [0, 90, 600]],
+    ["after what it found next", 700, [0, 600, 700]],
+    ["in the moment of what it found next", 600, [0, 600]],
+  ])("ends in time what came while it looked, due %s", async (_, seconds, expected) => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    const queue = (expires_in_seconds: number) => scene.apply({ when_offline: "queue", expires_in_seconds });
+    const begun = [await queue(60), await queue(660)];
+    const ends: number[] = [];
+    const { outcomes } = servicesOf(test.orchestrator).operations;
+    const record = outcomes.record.bind(outcomes);
+    vi.spyOn(outcomes, "record").mockImplementation((...ending) => {
+      ends.push(scene.clock.monotonic());
+      return record(...ending);
+    });
+    const list = scene.storage.list.bind(scene.storage);
+    scene.storage.list = async (collection, query) => {
+      const page = await list(collection, query);
+      // It has read when the next is due, and knows nothing of this one.
+      if (query?.index === "by_expiry" && query.limit === 1 && begun.length === 2)
+        begun.push(await queue(seconds));
+      return page;
+    };
+    await scene.clock.advance(900_000);
+    const [first = 0] = ends;
+    expect([...new Set(ends.map((at) => Math.round((at - first) / 1000)))]).toEqual(expected);
+    for (const { operation_id } of begun) expect((await read(test, operation_id)).status).toBe("failed");
+  });
+
   it("leaves an operation as it ended whose result came in the same moment", async () => {
     const scene = await setUp();
     await using test = scene.test;

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { runCommandLine } from "fleetwright/cli";
-import type { ApiError, Fetch } from "fleetwright/client";
+import { createClient, type ApiError, type DriftDetail, type Fetch } from "fleetwright/client";
 import { awaitDrift, awaitEnd, awaitOperation } from "../../../adapters/cli/wait.ts";
 import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
 import { deferred } from "../../support/deferred.ts";
@@ -45,10 +45,48 @@ it("a server that is away for a while ends no waiting for an operation, a drift 
   expect(told).toEqual(Array.from({ length: 3 }, () => expect.stringMatching(/can't be reached\.$/)));
 });
 
+const id = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
+type Waiter = Parameters<typeof awaitEnd>[0];
+
+it.each([
+  ["an operation", (waiter: Waiter) => awaitOperation(waiter, id, true)],
+  [
+    "a drift check",
+    (waiter: Waiter) => awaitDrift(waiter, { drift_id: id, status: "running" } as DriftDetail),
+  ],
+  ["a rollout", (waiter: Waiter) => awaitEnd(waiter, id)],
+])("who waits for %s is told once of each time that the server goes away", async (_, wait) => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const said: string[] = [];
+  const answers = ["running", "lost", "lost", "running", "lost", "running", "running", "lost", "succeeded"];
+  const asked = answers.values();
+  const scripted: Fetch = () => {
+    const status = asked.next().value!;
+    said.push(status);
+    return status === "lost"
+      ? Promise.reject(new TypeError("lost"))
+      : Promise.resolve(Response.json({ status }));
+  };
+  const client = createClient({
+    url: "http://127.0.0.1:1",
+    token: "fw_x",
+    fetch: scripted,
+    retry: { attempts: 1 },
+  });
+  const ended = wait({ client, tellAway: () => void said.push("told") });
+  await vi.runAllTimersAsync();
+  expect((await ended).status).toBe("succeeded");
+  expect(said).toEqual(
+    answers.flatMap((status, at) =>
+      status === "lost" && answers[at - 1] !== "lost" ? [status, "told"] : [status],
+    ),
+  );
+});
+
 it("what a server refuses ends the waiting at once", async () => {
   const client = clientOf(await startSignedIn());
-  const none = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
-  await expect(awaitOperation({ client, tellAway: () => {} }, none, true)).rejects.toMatchObject({
+  await expect(awaitOperation({ client, tellAway: () => {} }, id, true)).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
 });

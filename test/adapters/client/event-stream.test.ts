@@ -231,6 +231,29 @@ describe("what a server sends", () => {
     expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 500, 1_000]);
   });
 
+  it("is told to be away once of each time that it is", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const said: string[] = [];
+    const opens = ["lost", "lost", "open", "lost", "open", "open", "lost", "lost", "open"];
+    const asked = opens.values();
+    const stop = new AbortController();
+    const open = (): Promise<ReadableStream<Uint8Array>> => {
+      const { value } = asked.next();
+      if (value === undefined) stop.abort();
+      else said.push(value);
+      return value === "open"
+        ? Promise.resolve(streamOf())
+        : Promise.reject(unreachable("http://nowhere", new TypeError("fetch failed")));
+    };
+    const reading = (async () => {
+      for await (const _ of readEvents(open, { signal: stop.signal, onAway: () => said.push("told") }));
+    })();
+    await vi.runAllTimersAsync();
+    await reading;
+    expect(said.join(" ")).toBe("lost told lost open lost told open open lost told lost open");
+  });
+
   it("leaves nothing at the signal of who reads", async () => {
     const { signal } = new AbortController();
     let opened = 0;

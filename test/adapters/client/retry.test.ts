@@ -145,6 +145,30 @@ it("a signal that outlives many calls keeps nothing of them", async () => {
 });
 
 it.each([
+  ["429 with the problem of the server", refusal(429, "RATE_LIMITED")],
+  ["503 with the problem of the server", refusal(503, "UNAVAILABLE")],
+  ...[429, 502, 503, 504].map(
+    (status) => [`${status} of a gateway`, () => new Response("busy", { status })] as const,
+  ),
+  ["no answer", reset],
+])("%s passes, and the call is sent again", async (_, failing) => {
+  const { fetch, asked } = scripted(failing, ok);
+  const client = createClient({ url, token: "fw_x", fetch, retry: quick });
+  expect(await client.agents.list()).toEqual({ items: [], next_cursor: null });
+  expect(asked).toHaveLength(2);
+});
+
+it.each([400, 401, 403, 404, 408, 409, 413, 421, 500, 501, 505])(
+  "%s without the problem of the server is for good, and told at once",
+  async (status) => {
+    const { fetch, asked } = scripted(() => new Response("no", { status }));
+    const client = createClient({ url, token: "fw_x", fetch, retry: quick });
+    await expect(client.agents.list()).rejects.toMatchObject({ status, code: "PEER_ERROR" });
+    expect(asked).toHaveLength(1);
+  },
+);
+
+it.each([
   [400, "VALIDATION_FAILED"],
   [409, "AGENT_OFFLINE"],
   [500, "INTERNAL"],
