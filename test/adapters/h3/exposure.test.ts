@@ -1,7 +1,10 @@
+import type { AnyProcedure } from "@trpc/server";
 import { describe, expect, it } from "vitest";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { createExposure } from "../../../adapters/h3/exposure.ts";
 import { createOrchestratorApp } from "../../../adapters/h3/orchestrator-app.ts";
+import { appRouter } from "../../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../../adapters/trpc/trpc.ts";
 
 const proxies = ["10.0.0.0/8", "127.0.0.1"];
 
@@ -62,20 +65,39 @@ describe("a request", () => {
   });
 });
 
+/** Every call that takes what is secret: the procedure, where it is over REST, and its input with what REST has in the path. */
+const hook = { url: "https://hooks.example.com/x", headers: { authorization: "c4nary-on-the-wire" } };
+const id = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
+const calls = [
+  ["secrets.create", "POST", "/secrets", {}, { name: "db", value: "c4nary-on-the-wire" }],
+  ["secrets.update", "PUT", "/secrets/db", { name: "db" }, { value: "c4nary-on-the-wire" }],
+  ["channels.create", "POST", "/channels", {}, { name: "hook", type: "webhook", config: hook }],
+  ["channels.update", "PUT", `/channels/${id}`, { id }, { config: hook }],
+] as const;
+
 describe("a secret over plain HTTP from another machine", () => {
-  const secret = { name: "db", value: "c4nary-on-the-wire" };
-  const ways = [
-    ["REST", "/api/v1/secrets", "POST", secret],
-    ["REST, for an update", "/api/v1/secrets/db", "PUT", { value: "x" }],
-    ["tRPC", "/trpc/secrets.create", "POST", secret],
-    ["tRPC, in a batch", "/trpc/secrets.create,secrets.create?batch=1", "POST", { 0: secret, 1: secret }],
-  ] as const;
+  it("is in the calls that say that they refuse it, and in no others", () => {
+    const procedures = Object.entries(appRouter._def.procedures as object as Record<string, AnyProcedure>);
+    const refusing = procedures.filter(([, { _def }]) =>
+      (_def.meta as ProcedureMeta).rest?.problems?.includes("INSECURE_CONNECTION"),
+    );
+    expect(refusing.map(([name]) => name).toSorted()).toEqual(calls.map(([name]) => name).toSorted());
+  });
+
+  const ways = calls.flatMap(([name, method, path, inPath, body]) => {
+    const input = { ...inPath, ...body };
+    return [
+      [name, "REST", `/api/v1${path}`, method, body],
+      [name, "tRPC", `/trpc/${name}`, "POST", input],
+      [name, "tRPC, in a batch", `/trpc/${name},${name}?batch=1`, "POST", { 0: input, 1: input }],
+    ] as const;
+  });
 
   it.each(ways)(
-    "is refused by %s, and taken where a trusted proxy says TLS",
-    async (_way, path, method, body) => {
+    "is refused in %s by %s, and taken where a trusted proxy says TLS",
+    async (_name, _way, path, method, body) => {
       await using test = await createTestOrchestrator({ secretsKey: new Uint8Array(32).fill(1) });
-      const { token } = await test.signIn("Operator");
+      const { token } = await test.signIn("Admin");
       const app = createOrchestratorApp({ orchestrator: test.orchestrator, trustedProxies: ["10.0.0.1"] });
       const send = (remoteAddress: string, more: Record<string, string> = {}): Promise<Response> => {
         const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", ...more };
@@ -89,11 +111,14 @@ describe("a secret over plain HTTP from another machine", () => {
       expect(answer).not.toContain("c4nary");
       expect((await send("203.0.113.9", { "x-forwarded-proto": "https" })).status).toBe(403);
       expect((await test.orchestrator.secrets.list({ kind: "system" })).items).toEqual([]);
+      expect((await test.orchestrator.channels.list({ kind: "system" })).items).toEqual([]);
       const taken = await send("10.0.0.1", {
         "x-forwarded-proto": "https",
         "x-forwarded-for": "203.0.113.9",
       });
-      expect(await taken.text()).not.toContain("INSECURE_CONNECTION");
+      const text = await taken.text();
+      expect(text).not.toContain("c4nary");
+      expect(text).not.toContain("INSECURE_CONNECTION");
     },
   );
 });

@@ -231,6 +231,35 @@ test("without space samples stay in memory, and are written when there is", asyn
   await again.close();
 });
 
+test.each([
+  ["and then killed", (series: FileSeries) => series.upkeep()],
+  ["and then closed", (series: FileSeries) => series.close()],
+])(
+  "what a full disk kept from being trimmed durably does not come back once there was space, %s",
+  async (_, end) => {
+    const folder = temporaryFolder();
+    const disk = new LimitedDisk();
+    const series = await openSeries({ folder, disk });
+    for (const owner of ["a", "b", "c"]) await series.append(owner, rows(1, 10));
+    await series.upkeep();
+    disk.full = true;
+    const refused = { code: "STORAGE_FULL" };
+    await expect(series.trim("a", 5_000)).rejects.toMatchObject(refused);
+    await expect(series.trim("b")).rejects.toMatchObject(refused);
+    await expect(series.trim("a", 3_000)).rejects.toMatchObject(refused);
+    await series.append("b", rows(2, 2));
+    await series.upkeep();
+    disk.full = false;
+    await end(series);
+    const again = await openSeries({ folder });
+    expect(await valuesOf(again)).toEqual([5, 6, 7, 8, 9, 10]);
+    expect(await valuesOf(again, "b")).toEqual([2]);
+    expect(await valuesOf(again, "c")).toHaveLength(10);
+    await again.close();
+    await series.close();
+  },
+);
+
 test("a chunk that finds no space stays a head, with what came meanwhile", async () => {
   const folder = temporaryFolder();
   const disk = new LimitedDisk();
