@@ -1,10 +1,11 @@
 /** Tells that connections of agents are refused, a bounded number of times a minute: each is an audited commit, and strangers make them without end. */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
+import type { EventSubject } from "../events.ts";
 import { sourceOfAddress } from "../internal/network.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { TransportHandlers } from "../transport/transport.ts";
-import type { AgentRegistry } from "./registry.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 /** How many a minute are told of one address, and of one approved agent; the rest is only logged. */
 const perMinute = 10;
@@ -31,14 +32,17 @@ export class AgentRefusals {
   refused({ node_id, ...metadata }: Refusal): void {
     this.#context.logger.warn("An agent was refused.", { node_id, ...metadata });
     if (!this.#mayTell(node_id, metadata.remote_address)) return;
-    void this.#context.tell("agent.refused", () =>
-      this.#context.commit(systemCaller, [], {
+    void this.#context.tell("agent.refused", async () => {
+      // Where that can't be read it is told all the same.
+      const agent = node_id === null ? null : await this.#registry.find(node_id).catch(() => null);
+      const target = agent ? agentSubject(agent.value) : strangerOf(node_id);
+      await this.#context.commit(systemCaller, [], {
         type: "agent.refused",
-        ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
-        summary: `A connection of an agent was refused: ${metadata.code}`,
+        ...(target && { target }),
+        summary: `A connection of ${agent ? `agent ${target?.name}` : "an agent"} was refused: ${metadata.code}`,
         metadata,
-      }),
-    );
+      });
+    });
   }
 
   #mayTell(nodeId: string | null, address: string | null): boolean {
@@ -46,6 +50,11 @@ export class AgentRefusals {
       ? this.#ofAgents.tryTake(nodeId)
       : this.#ofStrangers.tryTake(sourceOfAddress(address ?? ""));
   }
+}
+
+/** Who has no record here has no name either. */
+function strangerOf(nodeId: string | null): EventSubject | null {
+  return nodeId === null ? null : { type: "agent", id: nodeId, name: nodeId };
 }
 
 class MinuteLimits {

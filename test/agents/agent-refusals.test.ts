@@ -73,6 +73,28 @@ it("tells of a copy of an agent's key, whatever strangers do meanwhile, at its a
   ]);
 });
 
+it("names the agent, where it is known which", async () => {
+  await using test = await createTestOrchestrator();
+  const agent = await approved(test, 1, "192.0.2.1");
+  const { hostname } = await test.orchestrator.agents.get(systemCaller, { node_id: agent.nodeId });
+  await dialWithCopy(test, 1, "203.0.113.1");
+  await test.orchestrator.agents.rename(systemCaller, { node_id: agent.nodeId, name: "web-1" });
+  await dialWithCopy(test, 1, "203.0.113.1");
+  expect(hostname).not.toBe(agent.nodeId);
+  expect(refusals(test, agent.nodeId)).toMatchObject([
+    { target: { type: "agent", id: agent.nodeId, name: hostname } },
+    {
+      target: { name: "web-1" },
+      summary: "A connection of agent web-1 was refused: AGENT_ALREADY_CONNECTED",
+    },
+  ]);
+  dial(test, { address: "203.0.113.2" }).socket.send("none of ours");
+  await settleAll();
+  expect(refusals(test).at(-1)).toMatchObject({
+    summary: "A connection of an agent was refused: PROTOCOL_ERROR",
+  });
+});
+
 it("tells ten refusals of one agent a minute, and those of others beside", async () => {
   await using test = await createTestOrchestrator();
   const [first, second] = [await approved(test, 1, "192.0.2.1"), await approved(test, 2, "192.0.2.2")];
