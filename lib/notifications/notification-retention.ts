@@ -18,6 +18,8 @@ interface Kept {
   /** How many notifications there are. */
   count: () => number;
   hasChannel: (id: string) => boolean;
+  /** Channels that are gone, and of which it is kept how their last attempt ended. */
+  leftStates: () => readonly string[];
 }
 
 /** Removes what is old now and every hour. The function returned ends it. */
@@ -25,7 +27,7 @@ export function keepNotifications(context: Context, kept: Kept): () => Promise<v
   return keepRetention(context, "notifications", { round: () => round(context, kept) });
 }
 
-async function* round(context: Context, { count, hasChannel }: Kept): AsyncGenerator<void> {
+async function* round(context: Context, { count, hasChannel, leftStates }: Kept): AsyncGenerator<void> {
   const { storage, retentionClock, options } = context;
   const now = await retentionClock.now();
   const before = now - options.notificationRetentionDays * dayMs;
@@ -44,6 +46,19 @@ async function* round(context: Context, { count, hasChannel }: Kept): AsyncGener
     if (over.length > 0)
       yield void (await context.commitWithReserve(systemCaller, deletes("deliveries", over)));
   }
+  // The process may have been killed while it removed what a channel left behind.
+  yield dropLeftStates(context, leftStates());
+}
+
+/** Removes how the last attempts of channels ended that are gone. */
+export async function dropLeftStates(context: Context, channelIds: readonly string[]): Promise<void> {
+  const left = await context.storage.getMany("channel_states", channelIds);
+  const writes = deletes(
+    "channel_states",
+    left.flatMap((each) => each ?? []),
+  );
+  // With the reserve: what is removed makes space.
+  if (writes.length > 0) await context.commitWithReserve(systemCaller, writes);
 }
 
 /** What was made before an instant, the oldest first, in slices: by when it says that it was made, as its id only says in which order. */

@@ -18,7 +18,7 @@ import { narrowed } from "./inbox/bundles.ts";
 import { GoneReaders } from "./inbox/gone-readers.ts";
 import { InboxIndex } from "./inbox/inbox-index.ts";
 import { Notifier, type Made } from "./inbox/notifier.ts";
-import { keepNotifications } from "./notification-retention.ts";
+import { dropLeftStates, keepNotifications } from "./notification-retention.ts";
 import { CheckedOutbound } from "./outbound/checked-outbound.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { channelTypes } from "./senders/channel-types.ts";
@@ -82,6 +82,7 @@ export class NotificationService {
     const endRetention = keepNotifications(this.#context, {
       count: () => this.index.size,
       hasChannel: (id) => this.book.get(id) !== null,
+      leftStates: () => this.book.leftStates(),
     });
     return async () => {
       await endRetention();
@@ -92,7 +93,7 @@ export class NotificationService {
     };
   }
 
-  /** Removes the messages of a channel that is gone. */
+  /** Removes the messages of a channel that is gone, and what came of one that was under way when it was removed. */
   dropDeliveries(channelId: string): void {
     this.#work.do(async () => {
       const query = { index: "by_channel", equals: [channelId], limit: atOnce };
@@ -101,6 +102,8 @@ export class NotificationService {
         // With the reserve: what is removed makes space.
         await this.#context.commitWithReserve(systemCaller, deletes);
       }
+      // Last: an attempt writes how it ended for as long as its message is there.
+      await dropLeftStates(this.#context, [channelId]);
     });
   }
 

@@ -78,6 +78,11 @@ export class ChannelBook {
     return this.#states.get(id) ?? null;
   }
 
+  /** The channels that are gone and left behind how their last attempt ended. */
+  leftStates(): string[] {
+    return [...this.#states.keys()].filter((id) => !this.#channels.has(id));
+  }
+
   /** All of them. */
   all(): Readonly<ChannelDocument>[] {
     return [...this.#channels.values()].map(({ document }) => document);
