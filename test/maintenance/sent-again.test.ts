@@ -33,7 +33,7 @@ it("an agent that comes back in a freeze is asked about its apply, and begins no
   await using scene = await createScene(1);
   const { agent, operation_id } = await sentAndFrozen(scene);
   await using _agent = agent;
-  const asked = await agent.next("apply");
+  const asked = await agent.nextQuestion("apply");
   expect(asked).toMatchObject({ operation_id, resources: [], not_after: "1970-01-01T00:00:00.000Z" });
   agent.link.send({ type: "reply", id: asked.id, error: { code: "COMMAND_EXPIRED", message: "late" } });
   await settle();
@@ -57,6 +57,6 @@ it("an apply that is only asked about, and was to be cancelled while its agent w
     await operations.cancel(systemCaller, of);
   });
   await using _agent = agent;
-  expect(await agent.next("apply")).toMatchObject({ operation_id, resources: [] });
+  expect(await agent.nextQuestion("apply")).toMatchObject({ operation_id, resources: [] });
   expect(await agent.next("cancel")).toMatchObject({ operation_id });
 });

@@ -157,7 +157,7 @@ it("an operation that is sent again when its secret is restricted to others is o
   const restriction = { selector: "env=prod" };
   await test.orchestrator.secrets.update(systemCaller, { name: "db", restriction });
   agent = await connectScriptedAgent(test, agent.keys);
-  const asked = await agent.next("apply");
+  const asked = await agent.nextQuestion("apply");
   expect(asked).toMatchObject({ operation_id, resources: [], not_after: "1970-01-01T00:00:00.000Z" });
   expect(asked).not.toHaveProperty("secrets");
 });

@@ -16,8 +16,10 @@ export interface ScriptedAgent extends AsyncDisposable {
   commands: Command[];
   /** What was typed into its terminals so far, piece by piece; it says of none that it took it. */
   typed: Uint8Array[];
-  /** Resolves with the first command of a type that was not asked for before. */
+  /** Resolves with the first command of a type that was not asked for before, and is no question. */
   next<Type extends Command["type"]>(type: Type): Promise<MessageOf<Command, Type>>;
+  /** The same of questions about operations: each is the command of one, whose time was never. */
+  nextQuestion<Type extends Command["type"]>(type: Type): Promise<MessageOf<Command, Type>>;
 }
 
 /** Connects a scripted agent and waits until it is there. Its heart beats by `clock`. */
@@ -57,6 +59,16 @@ export async function connectScriptedAgent(
       down: () => {},
     },
   });
+  async function next<Type extends Command["type"]>(type: Type, passes: (command: Command) => boolean) {
+    for (;;) {
+      const found = commands.find((each) => each.type === type && passes(each) && !taken.has(each));
+      if (found) {
+        taken.add(found);
+        return found as MessageOf<Command, Type>;
+      }
+      await new Promise<void>((resolve) => void waiting.add(resolve));
+    }
+  }
   link.start();
   await accepted;
   // "accepted" leaves the orchestrator before the agent counts as connected there.
@@ -67,18 +79,14 @@ export async function connectScriptedAgent(
     keys,
     commands,
     typed,
-    async next(type) {
-      for (;;) {
-        const found = commands.find((command) => command.type === type && !taken.has(command));
-        if (found) {
-          taken.add(found);
-          return found as MessageOf<Command, typeof type>;
-        }
-        await new Promise<void>((resolve) => void waiting.add(resolve));
-      }
-    },
+    next: (type) => next(type, (command) => !isQuestion(command)),
+    nextQuestion: (type) => next(type, isQuestion),
     [Symbol.asyncDispose]: () => link.stop(),
   };
+}
+
+function isQuestion(command: Command): boolean {
+  return "not_after" in command && Date.parse(command.not_after) === 0;
 }
 
 /** The result of an operation that changed nothing. */
