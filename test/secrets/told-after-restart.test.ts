@@ -70,7 +70,7 @@ it("what an agent tells of an operation that it is only asked about shows no sec
   const watching = watch(test, operation_id);
   await settle();
   await using agent = await connectScriptedAgent(test, keys);
-  await agent.next("apply");
+  await agent.nextQuestion("apply");
   agent.link.send({ type: "output", operation_id, output: output(`it says ${value} and more`) });
   await settle();
   agent.link.send(emptyResult(operation_id));
