@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { createAssignmentInput } from "../assignments/schemas.ts";
 import type { JsonObject } from "../json.ts";
+import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import {
   invalidConfig,
   isReference,
@@ -13,7 +14,6 @@ import {
   toConfigIssues,
   type ConfigIssue,
 } from "../notifications/channels/config-rules.ts";
-import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import { createChannelInput } from "../notifications/schemas.ts";
 import { channelTypes } from "../notifications/senders/channel-types.ts";
 import type { ChannelType } from "../notifications/senders/sender.ts";

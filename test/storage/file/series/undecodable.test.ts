@@ -5,8 +5,8 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { encodeFrame, scanFrames } from "../../../../lib/storage/file/series/frames.ts";
 import { nodeDisk } from "../../../../lib/storage/file/disk.ts";
+import { encodeFrame, scanFrames } from "../../../../lib/storage/file/series/frames.ts";
 import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
 import { openSeries } from "../../../support/file-series.ts";
 import { RecordingLogger } from "../../../support/recording-logger.ts";
