@@ -4,6 +4,7 @@ import { isOrchestratorError } from "fleetwright/errors";
 import type { ApiError } from "../client/api-error.ts";
 import { createClient } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
+import type { Fetch } from "../client/http.ts";
 import type { TableView } from "./cells.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { describeAway, tellOf, toProblemLine } from "./failure.ts";
@@ -11,6 +12,7 @@ import { pinKey } from "./orchestrator-keys.ts";
 import { toFirstColumn } from "./output.ts";
 import type { OutputFormat, Print } from "./output.ts";
 import type { Paint } from "./paint.ts";
+import { patientFetch } from "./patient-fetch.ts";
 import { readProfile, requireNamed, serverUrl, writeProfile } from "./profile.ts";
 import type { Profile } from "./profile.ts";
 import { findSigner } from "./sign-in-key.ts";
@@ -51,6 +53,8 @@ export class CommandCall {
   /** Colours, where the result goes to a terminal that wants them. */
   readonly paint: Paint;
   readonly #printing: Printing;
+  /** Says where a server gives no answer. */
+  readonly fetch: Fetch = patientFetch((text) => this.tellNotice(text));
   #client: Client | null = null;
 
   constructor(context: CommandContext, options: GlobalOptions, printing: Printing) {
@@ -148,10 +152,11 @@ export class CommandCall {
   #connect(): Client {
     const profile = readProfile(this.context);
     const onAway = (error: ApiError): void => this.tellAway(error);
+    const { fetch } = this;
     const url = serverUrl(this.context, this.options.url, profile);
     if (!profile) {
       if (this.options.url === undefined) requireNamed(this.context);
-      return createClient({ url, onAway });
+      return createClient({ url, fetch, onAway });
     }
     const found = findSigner(this.context, profile.key);
     const signer = found ? { signer: found } : {};
@@ -159,13 +164,13 @@ export class CommandCall {
     const keep = (fresh: Profile): void => this.#keep(profile, () => pin.keep(fresh));
     // A session belongs to the server that opened it, and no other is to see its token.
     if (url !== profile.url) {
-      return createClient({ url, onAway, ...pin.options, onToken: () => keep(profile), ...signer });
+      return createClient({ url, fetch, onAway, ...pin.options, onToken: () => keep(profile), ...signer });
     }
     const { token } = profile;
     // Without a token the user has signed out, and stays so until the next login.
-    if (token === undefined) return createClient({ url, onAway });
+    if (token === undefined) return createClient({ url, fetch, onAway });
     const onToken = (made: string): void => keep({ ...profile, token: made });
-    return createClient({ url, onAway, token, ...pin.options, onToken, ...signer });
+    return createClient({ url, fetch, onAway, token, ...pin.options, onToken, ...signer });
   }
 }
 

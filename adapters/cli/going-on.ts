@@ -1,4 +1,5 @@
 /** What goes on without the command that waits for it. */
+import { ApiError } from "../client/api-error.ts";
 import type { CommandCall } from "./call.ts";
 import { toLines } from "./text.ts";
 
@@ -8,19 +9,32 @@ export interface GoingOn {
   id: string;
 }
 
-/** Waits for it; where a signal ends the command meanwhile, says how to follow it and how to end it. */
+/** Waits for it; where a signal or a failure ends the command meanwhile, says how to follow it and how to end it. */
 export async function whileGoingOn<Result>(
-  { context }: CommandCall,
-  { kind, id }: GoingOn,
+  call: CommandCall,
+  going: GoingOn,
   wait: () => Promise<Result>,
 ): Promise<Result> {
-  const command = `fleetwright ${kind}s`;
-  const notice = `The ${kind} goes on. Follow it: ${command} watch ${id}; end it: ${command} cancel ${id}`;
   // A terminal has shown ^C in the line that the cursor is in.
-  const forget = context.sayWhenEnded?.(toLines(["", notice]));
+  const notice = `The ${going.kind} goes on. ${howToGoOn(going)}`;
+  const forget = call.context.sayWhenEnded?.(toLines(["", notice]));
   try {
     return await wait();
+  } catch (error) {
+    tellLost(call, going, error);
+    throw error;
   } finally {
     forget?.();
   }
+}
+
+/** Says where its end can be seen when a failure ended the waiting for it: who is not told its id can't find it again. */
+export function tellLost(call: CommandCall, going: GoingOn, error: unknown): void {
+  if (error instanceof ApiError && error.status === 404) return;
+  call.tellNotice(`The end of the ${going.kind} was not seen. ${howToGoOn(going)}`);
+}
+
+function howToGoOn({ kind, id }: GoingOn): string {
+  const command = `fleetwright ${kind}s`;
+  return `Follow it: ${command} watch ${id}; end it: ${command} cancel ${id}`;
 }

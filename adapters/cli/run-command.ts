@@ -9,6 +9,7 @@ import type { ExitCode } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { findAgents } from "./find-agents.ts";
 import { findRollout } from "./find-id.ts";
+import { tellLost } from "./going-on.ts";
 import { asOnTerminal } from "./live-progress.ts";
 import { readText } from "./read-text.ts";
 import { toStrategy } from "./rollout-options.ts";
@@ -130,6 +131,9 @@ async function follow(call: CommandCall, begun: RunDetail): Promise<RunDetail> {
     // Without its agents: what every one of them said is asked for once.
     await awaitEnd(call, rollout_id);
     return await client.runs.get(rollout_id);
+  } catch (error) {
+    tellLost(call, { kind: "rollout", id: rollout_id }, error);
+    throw error;
   } finally {
     done.abort();
     await stopped;

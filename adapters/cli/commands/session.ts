@@ -122,7 +122,7 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const key = await toKeyName(context, options.key ?? before?.key ?? keyPath(context));
   const pin = pinKey(context, { url, profile: before }, readKey(options.orchestratorKey));
   const signer = openSigner(context, key);
-  const client = createClient({ url, signer, ...pin.options });
+  const client = createClient({ url, fetch: call.fetch, signer, ...pin.options });
   const session = await client.signIn().catch((error: unknown) => {
     // Whoever is asked to add it needs it.
     if (error instanceof ApiError && error.code === "SIGNATURE_INVALID")

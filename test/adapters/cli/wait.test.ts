@@ -159,3 +159,37 @@ it("a command that watches says once that it waits for a server that is away, an
   expect(asText).toMatch(said);
   expect(JSON.parse(asJson!)).toMatchObject({ code: "UNAVAILABLE", detail: expect.stringMatching(said) });
 });
+
+it("a command whose waiting a failure ends says where the end can be seen, of what there is", async () => {
+  const line = await startSignedIn();
+  await startSocketAgent(line);
+  await line.print("agents", "approve", "--all-pending", "--yes");
+  const go = join(line.folder, "go");
+  onTestFinished(() => writeFileSync(go, ""));
+  await line.run("run", "--on", "*", "--yes", "--no-wait", "--", `until [ -e ${go} ]; do sleep 0.05; done`);
+  const operation = (await line.print("operations", "list", "-o", "name")).trim();
+  const rollout = (await line.print("rollouts", "list", "-o", "name")).trim();
+  const problem = {
+    type: "about:blank",
+    title: "No.",
+    status: 403,
+    detail: "No.",
+    code: "PERMISSION_DENIED",
+  };
+  const real = fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation((target, init) =>
+    /\/(?:rollouts|operations)\/[0-9a-f-]{36}(?:\/watch)?(?:\?|$)/.test(String(target)) &&
+    init?.method === "GET"
+      ? Promise.resolve(new Response(JSON.stringify(problem), { status: problem.status }))
+      : real(target, init),
+  );
+  onTestFinished(() => void vi.restoreAllMocks());
+  const lost = (kind: string, id: string): RegExp =>
+    new RegExp(
+      `^The end of the ${kind} was not seen. Follow it: fleetwright ${kind}s watch ${id}; end it: fleetwright ${kind}s cancel ${id}\nfleetwright: PERMISSION_DENIED`,
+    );
+  expect((await line.run("operations", "watch", operation)).stderr).toMatch(lost("operation", operation));
+  expect((await line.run("rollouts", "watch", rollout)).stderr).toMatch(lost("rollout", rollout));
+  const run = await line.run("run", "--on", "*", "--yes", "--", "true");
+  expect(run.stderr).toMatch(lost("rollout", "[0-9a-f-]{36}"));
+});
