@@ -5,7 +5,7 @@
  *
  *  1. `next` depends on what it is given alone: it reads no clock and sets no timer.
  *  2. A time that the change to summer time leaves out is due when the gap ends; one that comes twice is due once, the
- *     first time, unless the schedule names every hour or every so many minutes.
+ *     first time. A schedule of every hour goes on through both.
  *  3. What can't be read, and a time zone that is not known, is refused with the place of the fault.
  */
 export interface Cron {

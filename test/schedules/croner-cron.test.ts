@@ -47,6 +47,36 @@ describe("a schedule", () => {
       "2030-10-26T23:30:00Z",
       ["2030-10-27T00:00:00.000Z", "2030-10-27T01:00:00.000Z", "2030-10-27T02:00:00.000Z"],
     ],
+    [
+      "of several hours is due when the gap ends, too, and once where more than one time is left out",
+      "0,30 2,4 * * *",
+      "Europe/Berlin",
+      "2030-03-30T20:00:00Z",
+      ["2030-03-31T01:00:00.000Z", "2030-03-31T02:00:00.000Z", "2030-03-31T02:30:00.000Z"],
+    ],
+    [
+      "of several hours is due once, too, where one of them comes twice",
+      "*/30 1-2 * * *",
+      "Europe/Berlin",
+      "2030-10-26T23:10:00Z",
+      ["23:30:00.000Z", "00:00:00.000Z", "00:30:00.000Z"]
+        .map((time, at) => `2030-10-${at === 0 ? "26" : "27"}T${time}`)
+        .concat("2030-10-28T00:00:00.000Z"),
+    ],
+    [
+      "passes over half an hour that comes twice",
+      "15,45 1 * * *",
+      "Australia/Lord_Howe",
+      "2030-04-06T14:00:00Z",
+      ["2030-04-06T14:15:00.000Z", "2030-04-06T14:45:00.000Z", "2030-04-07T14:45:00.000Z"],
+    ],
+    [
+      "is due when a day ends that a country leaves out",
+      "0 6,18 * * *",
+      "Pacific/Apia",
+      "2011-12-30T00:00:00Z",
+      ["2011-12-30T04:00:00.000Z", "2011-12-30T10:00:00.000Z", "2011-12-30T16:00:00.000Z"],
+    ],
     ["may be a nickname", "@daily", "America/New_York", "2030-01-01T00:00:00Z", ["2030-01-01T05:00:00.000Z"]],
   ])("%s", (_, cron, zone, from, expected) => {
     expect(dueAfter(cron, zone, { from, count: expected.length })).toEqual(expected);
