@@ -1,6 +1,6 @@
 /** What a process that was killed left beside the files that it wrote is taken away by the next, and nothing else. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
@@ -111,6 +111,27 @@ test("what is written is noted until it is durable", async () => {
   await host.barrier();
   expect(readdirSync(stateFolder)).toEqual([]);
 });
+
+const written: [string, (host: LocalHost, path: string) => unknown][] = [
+  ["a file", (host, path) => host.files.writeFile(path, Buffer.from("x"), {})],
+  ["a link", (host, path) => host.files.makeSymlink(path, "a")],
+];
+
+test.each(written)(
+  "%s that is written in the same folder after that is noted again, each time",
+  async (_what, write) => {
+    const folder = temporaryFolder();
+    const stateFolder = join(folder, "state");
+    const host = new LocalHost({ stateFolder });
+    for (let round = 0; round < 3; round += 1) {
+      write(host, join(folder, `${round}`));
+      const [list = "none"] = readdirSync(stateFolder);
+      expect(readFileSync(join(stateFolder, list), "utf8")).toBe(`${JSON.stringify(folder)}\n`);
+      await host.barrier();
+      expect(readdirSync(stateFolder)).toEqual([]);
+    }
+  },
+);
 
 test("an agent that is killed while a program judges a copy leaves none for longer than until it starts again", async () => {
   const folder = temporaryFolder();

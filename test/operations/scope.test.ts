@@ -1,4 +1,6 @@
 /** An apply is about an assignment's modules, about those that a call names, or about everything, and touches nothing else. */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
 import { startAgent } from "../support/fleet.ts";
@@ -181,6 +183,16 @@ describe("what remove_modules refuses", () => {
     for (const run of [apply, plan])
       await expect(run({ remove_modules })).rejects.toMatchObject({ code, message });
     expect(found()).toEqual(untouched);
+  });
+
+  test("nothing for the sake of a module that is on its way out itself", async () => {
+    // Its file can't be taken away: somebody has put a folder in its place.
+    rmSync(join(scene.agent.root, "needing"));
+    mkdirSync(join(scene.agent.root, "needing", "full"), { recursive: true });
+    expect(await apply({ remove_modules: ["needing"] })).not.toMatchObject({ status: "succeeded" });
+    const operation = await apply({ remove_modules: ["named"] });
+    expect(operation).toMatchObject({ status: "succeeded", counts: { removed: 1 } });
+    expect(read("named")).toBeNull();
   });
 
   test("what is named as well", async () => {

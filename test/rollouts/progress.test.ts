@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStrategy } from "fleetwright";
 import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
-import { noCounts, resultOf, whyStop } from "../../lib/rollouts/progress.ts";
+import type { OperationDocument } from "../../lib/operations/documents.ts";
+import { noCounts, Progress, resultOf, whyStop } from "../../lib/rollouts/progress.ts";
+import { countOutcomes } from "../../lib/state/result.ts";
+import { memberStatusSchema, type MemberStatus } from "../../lib/rollouts/schemas.ts";
 
 const at = (strategy: RolloutStrategy, begun: number, batch = 1): RolloutDocument =>
   ({ strategy, begun, batch, batches: 9 }) as RolloutDocument;
@@ -42,4 +45,49 @@ it.each([
   [{ succeeded: 1, cancelled: 1 }, "partial"],
 ])("%o ends as %s", (counts, expected) => {
   expect(resultOf({ ...noCounts(), ...counts })).toBe(expected);
+});
+
+/** Of each status of an agent: whether it is open, and whether it counts as a failure. One that waits has no operation. */
+const counted: Record<Exclude<MemberStatus, "waiting">, "open" | "failure" | "neither"> = {
+  queued: "open",
+  running: "open",
+  succeeded: "neither",
+  partial: "failure",
+  failed: "failure",
+  timed_out: "failure",
+  interrupted: "failure",
+  unknown: "failure",
+  cancelled: "neither",
+  stale: "neither",
+};
+
+describe("an operation in the progress of a rollout", () => {
+  const of = (status: keyof typeof counted): OperationDocument =>
+    ({
+      operation_id: "one",
+      kind: "apply",
+      counts: countOutcomes([]),
+      ...(status === "stale" ? { status: "failed", error: { code: "PLAN_STALE" } } : { status }),
+    }) as OperationDocument;
+
+  it("is there with every status", () => {
+    expect(["waiting", ...Object.keys(counted)].toSorted()).toEqual(memberStatusSchema.options.toSorted());
+  });
+
+  it.each(Object.entries(counted) as [keyof typeof counted, string][])(
+    "that is %s counts as %s",
+    (status, as) => {
+      const progress = new Progress();
+      progress.note(of("running"));
+      progress.note(of(status));
+      expect([progress.open, progress.failures]).toEqual([as === "open" ? 1 : 0, as === "failure" ? 1 : 0]);
+    },
+  );
+
+  it("that was given up and came to a good end after all is no failure any more", () => {
+    const progress = new Progress();
+    for (const status of ["queued", "running", "unknown", "succeeded"] as const) progress.note(of(status));
+    expect([progress.open, progress.failures]).toEqual([0, 0]);
+    expect(progress.recap).toMatchObject({ unchanged: 1, unknown: 0 });
+  });
 });

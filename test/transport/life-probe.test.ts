@@ -70,6 +70,28 @@ test("silence counts from when the peer is read again", async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
+test.each([1, 2, 3, 4, 5, 6])(
+  "a break in the reading after %s of eight steps has the silence count anew",
+  async (steps) => {
+    const { clock, state, probe } = scene();
+    let answer: boolean | null = null;
+    void probe.ask().then((isAlive) => (answer = isAlive));
+    const pass = async (ms: number): Promise<void> => {
+      await clock.advance(ms);
+      await settleAll();
+    };
+    await pass(steps * 250 + 50);
+    state.isReading = false;
+    await pass(250);
+    state.isReading = true;
+    // The step in which reading began again does not count, as it was not read from its beginning.
+    await pass(1_949 + 250);
+    expect(answer).toBeNull();
+    await pass(1);
+    expect(answer).toBe(false);
+  },
+);
+
 test("time in which the process got no time is no silence", async () => {
   const { clock, asked, probe } = scene();
   const alive = probe.ask();

@@ -114,12 +114,18 @@ function compare(spec: AuthorizedKeySpec, place: Place | null, host: Host): Chan
 }
 
 /** What is left to bring back beside the line itself. */
-function restChanges(spec: AuthorizedKeySpec, { fileStat, folderStat, lines }: Place, host: Host): Change[] {
+function restChanges(spec: AuthorizedKeySpec, place: Place, host: Host): Change[] {
+  const { fileStat, lines } = place;
   const text = fileStat && toText(lines);
   const goes = spec.remove_empty !== undefined;
-  if (text === null && spec.remove_empty === "folder" && folderStat)
+  if (text === null && spec.remove_empty === "folder" && isEmptyFolder(place))
     return [{ property: "folder", before: "present", after: "absent" }];
   return fileChanges({ remove_empty: goes }, text, toText(edit(spec, lines, host)));
+}
+
+/** What the user has put beside the file keeps the folder, which is theirs then. */
+function isEmptyFolder({ files, folder, folderStat }: Place): boolean {
+  return folderStat !== null && files.list(folder).length === 0;
 }
 
 function isPrior({ kept, line }: AuthorizedKeySpec): boolean {

@@ -148,6 +148,37 @@ describe("an export", () => {
   });
 });
 
+describe("an export of names that differ in case alone", () => {
+  it("gives each thing a name of its own, and makes no difference afterwards", async () => {
+    const line = await startCommandLine();
+    const { maintenanceWindows, channels, thresholds } = line.server.orchestrator;
+    const config = { url: "https://hooks.example.com/x" };
+    const ends_at = new Date(Date.now() + 3_600_000).toISOString();
+    const make = {
+      windows: (reason: string, more: object) =>
+        maintenanceWindows.create(systemCaller, { reason, mode: "mute", ends_at, ...more }),
+      channels: (name: string, more: object) =>
+        channels.create(systemCaller, { name, type: "webhook", config, ...more }),
+      thresholds: (name: string, more: object) =>
+        thresholds.create(systemCaller, { name, metric: "load.1", condition: "above", value: 1, ...more }),
+    };
+    for (const create of Object.values(make)) {
+      await create("before", { managed_by: { label: "shop", name: "NIGHT-2" } });
+      await create("night", {});
+      await create("one", { managed_by: { label: "shop", name: "Night" } });
+      await create("NIGHT", {});
+    }
+    const client = clientOf(line);
+    const { files } = await exportFolder(client, { label: "shop", whole: false, sensitive: false });
+    for (const kind of Object.keys(make)) {
+      const { text: written = "" } = files.find(({ path }) => path === `${kind}.yaml`) ?? {};
+      const names = [...written.matchAll(/^ {2}"?([\w-]+)"?:/gm)].map(([, name]) => name);
+      expect(names).toEqual(["NIGHT-2", "Night", "night-3", "night-4"]);
+    }
+    expect(await planOf(files, client)).toMatchObject({ steps: [], removals: [], faults: [] });
+  });
+});
+
 describe("an export of very many things", () => {
   it("is of files that can be read again, and tells what no file can hold", async () => {
     const line = await startCommandLine();

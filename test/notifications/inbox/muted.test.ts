@@ -1,4 +1,5 @@
 /** What an operator mutes for themselves. */
+import fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
   nodeCrypto,
@@ -10,6 +11,7 @@ import {
 } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../../lib/json.ts";
+import { eachDocument } from "../../../lib/storage/each-document.ts";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 
@@ -204,6 +206,55 @@ it("keeps nothing from channels, and is in the audit log", async () => {
   expect(found.items).toMatchObject([
     { actor: { name: "viewer" }, metadata: { muted_events: ["operator.*"], min_severity: "critical" } },
   ]);
+});
+
+it("leaves the count of what is unread right, whatever comes and goes in whichever order", async () => {
+  const { storage } = test;
+  const kinds = [
+    ["agent.offline", "warning"],
+    ["agent.offline", "critical"],
+    ["operator.added", "info"],
+  ] as const;
+  const idOf = (at: number): string => `0199d3a0-5f3c-7c1e-9a55-${String(at).padStart(12, "0")}`;
+  const step = fc.record({
+    at: fc.nat(9),
+    goes: fc.boolean(),
+    muted: fc.boolean(),
+    kind: fc.constantFrom(...kinds),
+    reads: fc.option(fc.nat(9)),
+  });
+  const clear = async (): Promise<void> => {
+    for (const collection of ["notifications", "notification_reads"])
+      for await (const { key } of eachDocument(storage, collection))
+        await storage.commit([{ kind: "delete", collection, key }]);
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+      await clear();
+      for (const { at, goes, muted, kind, reads } of steps) {
+        const key = idOf(at);
+        const [event_type, severity] = kind;
+        const value = { id: key, event_type, severity, title: "x", body: "", count: 1, muted };
+        const [subject, created_at] = [{ type: "agent", id: "a", name: "a" }, "2030-01-01T00:00:00.000Z"];
+        const put = {
+          kind: "put",
+          collection: "notifications",
+          key,
+          value: { ...value, subject, created_at },
+        } as const;
+        const isThere = (await storage.get("notifications", key)) !== null;
+        // A notification never changes: it comes and goes.
+        if (goes) await storage.commit([{ kind: "delete", collection: "notifications", key }]);
+        else if (!isThere) await storage.commit([put]);
+        const id = idOf(reads ?? 0);
+        if (reads !== null && (await storage.get("notifications", id)))
+          await test.orchestrator.notifications.read(mine, { id });
+        await unread(mine);
+        await unread(others);
+      }
+    }),
+    { numRuns: 60 },
+  );
 });
 
 it("is refused for what no event is called", async () => {

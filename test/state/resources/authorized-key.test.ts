@@ -117,6 +117,34 @@ test("a removal takes back our line, and leaves what others added", async () => 
   expect(state.read(path)).toBe(`${other}\n`);
 });
 
+const besides: [string, (host: Host) => unknown, string[] | null][] = [
+  ["nothing else", () => {}, null],
+  ["another file", (host) => host.files.writeFile(`${folder}/known_hosts`, text("x"), {}), ["known_hosts"]],
+  ["a link", (host) => host.files.makeSymlink(`${folder}/id`, "/gone"), ["id"]],
+  ["a folder", (host) => host.files.makeDirectory(`${folder}/config.d`, {}), ["config.d"]],
+  ["no file any more", (host) => host.files.removeFile(path), null],
+  [
+    "a file in its place",
+    (host) => {
+      host.files.removeFile(path);
+      host.files.writeFile(`${folder}/known_hosts`, text("x"), {});
+    },
+    ["known_hosts"],
+  ],
+];
+
+test.each(besides)(
+  "a removal takes the folder that it made, unless the user has put something there: %s",
+  async (_, put, left) => {
+    const state = fixture();
+    await state.run("apply", wanted());
+    put(state.host);
+    await state.run("apply", []);
+    expect(state.host.files.stat(folder) && state.host.files.list(folder)).toEqual(left);
+    expect(outcomes(await state.run("apply", []))).toEqual([]);
+  },
+);
+
 test("the key of a user who is not there is a change to a drift check, and a failure to a plan and an apply", async () => {
   const state = new StateFixture(memoryHost());
   expect(outcomes(await state.run("check", wanted()))).toEqual(["k would_change"]);
