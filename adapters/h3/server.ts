@@ -105,7 +105,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   checkOptions(options, serverOptions, { of: "startServer", together: serverFaultsTogether });
   const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
   const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...rest } = others;
-  const { metricsPort = 0, metricsToken, agentDir, ...own } = rest;
+  const { metricsPort: port = 0, metricsToken: token = null, agentDir, ...own } = rest;
   const transport = new SocketTransport({
     ...(maxHandshakes !== undefined && { maxHandshakes }),
     ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
@@ -125,12 +125,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(agentDir !== undefined && { agentDir }),
     ...(own.agentUrl !== undefined && { agentUrl: own.agentUrl }),
   });
-  const metrics = await createMetricsPages({
-    app,
-    orchestrator,
-    port: metricsPort,
-    token: metricsToken ?? null,
-  });
+  const metrics = await createMetricsPages({ app, orchestrator, port, token });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
   const begin = async (): Promise<ListeningApp> => {

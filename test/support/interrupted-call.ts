@@ -261,6 +261,16 @@ const chance =
   /fwt?_[\w-]{43}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[\w./+=-]{100,}|\b[0-9a-f]{32,128}\b|"[\w+/-]{22,}={0,2}"/g;
 const time = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|\b1[89]\d{11}\b/g;
 
+/** Nearly all that one life has stored the next has, too: of each text it is worked out once. */
+const repeated = new Map<string, string>();
+const mostRepeated = 50_000;
+
 function repeatable(value: unknown): string {
-  return JSON.stringify(value).replaceAll(chance, "<chance>").replaceAll(time, "<time>");
+  const text = JSON.stringify(value);
+  const known = repeated.get(text);
+  if (known !== undefined) return known;
+  const made = text.replaceAll(chance, "<chance>").replaceAll(time, "<time>");
+  if (repeated.size === mostRepeated) repeated.clear();
+  repeated.set(text, made);
+  return made;
 }
