@@ -54,7 +54,7 @@ export class CommandCall {
   readonly paint: Paint;
   readonly #printing: Printing;
   /** Says where a server gives no answer. */
-  readonly fetch: Fetch = patientFetch((text) => this.tellNotice(text));
+  readonly fetch: Fetch = patientFetch((error) => this.tellAway(error));
   #client: Client | null = null;
 
   constructor(context: CommandContext, options: GlobalOptions, printing: Printing) {
