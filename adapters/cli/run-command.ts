@@ -16,7 +16,7 @@ import { toStrategy } from "./rollout-options.ts";
 import type { StrategyOptions } from "./rollout-options.ts";
 import { countOf } from "./show-results.ts";
 import { toLine, toLines, toSafeText } from "./text.ts";
-import { awaitEnd, isUnfinished } from "./wait.ts";
+import { awaitEnd, describeHeld, isUnfinished } from "./wait.ts";
 
 /** Options of `fleetwright run`. */
 export interface CommandRunOptions extends StrategyOptions {
@@ -149,9 +149,10 @@ function tell(call: CommandCall, run: RunDetail): ExitCode {
 function describeRun(run: RunDetail): string {
   const { groups, ungrouped, matched, counts, reason, rollout_id, status } = run;
   const rest = ungrouped > 0 ? [`${countOf(ungrouped, "agent")} ended in other ways still.`] : [];
+  const held = run.held === undefined ? "" : ` (${describeHeld(run.held)})`;
   const left = matched - groups.reduce((sum, { count }) => sum + count, ungrouped);
   const waiting =
-    left > 0 ? [`${countOf(left, "agent")}: ${isUnfinished(run) ? "not ended" : "not begun"}`] : [];
+    left > 0 ? [`${countOf(left, "agent")}: ${isUnfinished(run) ? `not ended${held}` : "not begun"}`] : [];
   return toLines([
     ...groups.flatMap(describeGroup),
     ...rest,

@@ -5,16 +5,19 @@ import { isPassing } from "../client/retry.ts";
 import type { CommandCall } from "./call.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
-import { mayChange } from "./show-results.ts";
+import { countOf, mayChange } from "./show-results.ts";
 
 /** How long the server is asked to wait with its answer. What begins something is answered at once: else an id would be lost with it. */
 export const longestWaitSeconds = 30;
+
+/** The first time a rollout is asked for: what it waits for is soon known. */
+const firstWaitSeconds = 2;
 
 /** Between two questions about something that takes longer. */
 const pollMs = 500;
 
 /** Who waits: what is used of a call. */
-type Waiter = Pick<CommandCall, "client" | "tellAway">;
+type Waiter = Pick<CommandCall, "client" | "tellAway" | "tellNotice">;
 
 /** Reads something again and again until it has ended. A server that is away is waited for, and told of once: what it began goes on without it. */
 async function awaitEndOf<Thing extends { status: string }>(
@@ -54,10 +57,28 @@ export async function awaitRollout(
   return waits && isUnfinished(begun) ? awaitEnd(waiter, begun.rollout_id) : begun;
 }
 
-/** Waits until a rollout, or a run, has ended: the server says when. It is without its agents. */
+/**
+ * Waits until a rollout, or a run, has ended: the server says when. It is without its agents. Whoever waits is told once of agents that
+ * a maintenance window holds, which may take for hours.
+ */
 export async function awaitEnd(waiter: Waiter, rolloutId: string): Promise<RolloutDetail> {
-  const how = { show_agents: 0, wait_seconds: longestWaitSeconds };
-  return awaitEndOf(waiter, () => waiter.client.rollouts.get(rolloutId, how), isUnfinished);
+  let wait_seconds = firstWaitSeconds;
+  let saysHeld = false;
+  const read = async (): Promise<RolloutDetail> => {
+    const rollout = await waiter.client.rollouts.get(rolloutId, { show_agents: 0, wait_seconds });
+    wait_seconds = longestWaitSeconds;
+    if (rollout.held !== undefined && isUnfinished(rollout) && !saysHeld) {
+      waiter.tellNotice(`Waiting for ${describeHeld(rollout.held)}.`);
+      saysHeld = true;
+    }
+    return rollout;
+  };
+  return awaitEndOf(waiter, read, isUnfinished);
+}
+
+/** How many agents of a rollout wait for a window to end. */
+export function describeHeld(held: number): string {
+  return `${countOf(held, "agent")} held by a maintenance window`;
 }
 
 /** The same for a drift check. */

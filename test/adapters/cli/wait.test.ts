@@ -3,7 +3,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { runCommandLine } from "fleetwright/cli";
-import { createClient, type ApiError, type DriftDetail, type Fetch } from "fleetwright/client";
+import type { DriftDetail } from "fleetwright";
+import { createClient, type ApiError, type Fetch } from "fleetwright/client";
 import { awaitDrift, awaitEnd, awaitOperation } from "../../../adapters/cli/wait.ts";
 import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
 import { deferred } from "../../support/deferred.ts";
@@ -74,7 +75,7 @@ it.each([
     fetch: scripted,
     retry: { attempts: 1 },
   });
-  const ended = wait({ client, tellAway: () => void said.push("told") });
+  const ended = wait({ client, tellAway: () => void said.push("told"), tellNotice: () => {} });
   await vi.runAllTimersAsync();
   expect((await ended).status).toBe("succeeded");
   expect(said).toEqual(
@@ -86,9 +87,47 @@ it.each([
 
 it("what a server refuses ends the waiting at once", async () => {
   const client = clientOf(await startSignedIn());
-  await expect(awaitOperation({ client, tellAway: () => {} }, id, true)).rejects.toMatchObject({
+  await expect(
+    awaitOperation({ client, tellAway: () => {}, tellNotice: () => {} }, id, true),
+  ).rejects.toMatchObject({
     code: "NOT_FOUND",
   });
+});
+
+it("a run that a maintenance window holds on some agents says so while it is waited for, and when it is shown", async () => {
+  const line = await startSignedIn();
+  for (const name of ["free", "frozen"]) {
+    const { agent } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId!, "--name", name);
+  }
+  await line.print("tags", "set", "frozen", "env=db");
+  await line.print(
+    "windows",
+    "create",
+    "--reason",
+    "moves",
+    "--mode",
+    "freeze",
+    "--selector",
+    "env=db",
+    "--for",
+    "1h",
+  );
+  const client = clientOf(line);
+  const [window] = (await client.maintenanceWindows.list({})).items;
+  const { rollout_id } = await client.runs.start({ selector: "*", command: "true", wait_seconds: 0 });
+  const told: string[] = [];
+  const end = awaitEnd(
+    { client, tellAway: () => {}, tellNotice: (text) => void told.push(text) },
+    rollout_id,
+  );
+  await waitFor(() => expect(told).toEqual(["Waiting for 1 agent held by a maintenance window."]));
+  const { stdout, code } = await line.run("runs", "show", rollout_id);
+  expect(stdout).toContain("1 agent: not ended (1 agent held by a maintenance window)\n");
+  expect(code).toBe(5);
+  await line.print("windows", "remove", window!.id, "--yes");
+  expect((await end).status).toBe("succeeded");
+  expect(told).toHaveLength(1);
 });
 
 it("a run that can't be ended is told of while it goes on, with what ends it, and what it came to is shown", async () => {
