@@ -126,4 +126,101 @@ export const readerBugs: readonly Bug[] = [
     to: ` while (false);`,
     tests: ["test/notifications/channels/failing-storage.test.ts"],
   },
+  {
+    name: "the removal of a key takes a folder in which the user has something else",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `if (spec.remove_empty === "folder" && files.list(folder).length === 0) files`,
+    to: `if (spec.remove_empty === "folder") files`,
+    tests: ["test/state/resources/authorized-key.test.ts"],
+  },
+  {
+    name: "a folder is noted for what a killed process leaves there once, and not after the next barrier",
+    file: "lib/host/leftovers.ts",
+    from: `    this.#noted.clear();
+`,
+    tests: ["test/host/leftovers.test.ts"],
+  },
+  {
+    name: "pieces of silence with breaks between them add up to a dead agent",
+    file: "lib/transport/life-probe.ts",
+    from: `question.silent = isRead ? question.silent + 1 : 0;`,
+    to: `if (isRead) question.silent += 1;`,
+    tests: ["test/transport/life-probe.test.ts"],
+  },
+  {
+    name: "what could not be trimmed for want of space comes back",
+    file: "lib/storage/file/series/live-series.ts",
+    from: `    this.#trims.unshift(...trims);
+`,
+    tests: ["test/storage/file/series/file-series.test.ts"],
+  },
+  {
+    name: "what came while the sweeper looked waits for what it found next",
+    file: "lib/operations/sweeper.ts",
+    from: `this.#arm(Math.min(next, this.#asked));`,
+    to: `this.#arm(next);`,
+    tests: ["test/operations/sweeper.test.ts"],
+  },
+  {
+    name: "a module on its way out holds what it required",
+    file: "lib/operations/scopes.ts",
+    from: `leaving || removed.includes(name) ?`,
+    to: `removed.includes(name) ?`,
+    tests: ["test/operations/scope.test.ts"],
+  },
+  {
+    name: "an agent that was interrupted is no failure of its rollout",
+    file: "lib/rollouts/progress.ts",
+    from: `["failed", "partial", "timed_out", "interrupted", "unknown"]`,
+    to: `["failed", "partial", "timed_out", "unknown"]`,
+    tests: ["test/rollouts/progress.test.ts"],
+  },
+  {
+    name: "a window whose end is a due time comes once more, for no time",
+    file: "lib/maintenance/occurrences.ts",
+    from: `if (from === null || from >= endsMs) return null;`,
+    to: `if (from === null || from > endsMs) return null;`,
+    tests: ["test/maintenance/occurrences.test.ts"],
+  },
+  {
+    name: "the removal of a muted notification takes another out of the count of the unread",
+    file: "lib/notifications/inbox/inbox-index.ts",
+    from: `if (!entry.muted) ids?.splice(`,
+    to: `ids?.splice(`,
+    tests: ["test/notifications/inbox/muted.test.ts"],
+  },
+  {
+    name: "a channel is changed over plain HTTP from another machine",
+    file: "adapters/trpc/procedures/channels.ts",
+    from: `      ctx.assertPrivate();
+      return ctx.orchestrator.channels.update`,
+    to: `      return ctx.orchestrator.channels.update`,
+    tests: ["test/adapters/h3/exposure.test.ts"],
+  },
+  {
+    name: "a command that waits tells of the first time alone that its server is away",
+    file: "adapters/cli/wait.ts",
+    from: `    if (thing) isAway = false;
+`,
+    tests: ["test/adapters/cli/wait.test.ts"],
+  },
+  {
+    name: "a stream of events tells of the first time alone that its server is away",
+    file: "adapters/client/event-stream.ts",
+    from: `      isOpen = true;
+      isAway = false;
+`,
+    to: `      isOpen = true;
+`,
+    tests: ["test/adapters/client/event-stream.test.ts"],
+  },
+  {
+    name: "a key is removed for good only with the folder that its user uses by now",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `  return folderStat !== null && files.list(folder).length === 0;
+`,
+    to: `  return folderStat !== null;
+`,
+    tests: ["test/state/resources/authorized-key.test.ts"],
+  },
 ];

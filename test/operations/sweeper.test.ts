@@ -183,8 +183,9 @@ describe("the sweeper", () => {
       return record(...ending);
     });
     const list = scene.storage.list.bind(scene.storage);
-    scene.storage.list = async (collection, query) => {
-      const page = await list(collection, query);
+    scene.storage.list = async <T>(...asked: Parameters<typeof list>) => {
+      const page = await list<T>(...asked);
+      const [, query] = asked;
       // It has read when the next is due, and knows nothing of this one.
       if (query?.index === "by_expiry" && query.limit === 1 && begun.length === 2)
         begun.push(await queue(seconds));

@@ -2,8 +2,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { runCommandLine } from "fleetwright/cli";
 import type { DriftDetail } from "fleetwright";
+import { runCommandLine } from "fleetwright/cli";
 import { createClient, type ApiError, type Fetch } from "fleetwright/client";
 import { awaitDrift, awaitEnd, awaitOperation } from "../../../adapters/cli/wait.ts";
 import { startSignedIn, startSocketAgent } from "../../support/command-line.ts";
@@ -27,7 +27,11 @@ it("a server that is away for a while ends no waiting for an operation, a drift 
   };
   const client = clientOf(line, losing);
   const told: string[] = [];
-  const waiter = { client, tellAway: ({ message }: ApiError) => void told.push(message) };
+  const waiter = {
+    client,
+    tellAway: ({ message }: ApiError) => void told.push(message),
+    tellNotice: () => {},
+  };
   const [agent] = (await client.agents.list({ limit: 1 })).items;
   const content = "name: web\nresources:\n  - { type: file, path: /page, content: hello }\n";
   await client.modules.upload({ content });

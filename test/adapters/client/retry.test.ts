@@ -144,11 +144,12 @@ it("a signal that outlives many calls keeps nothing of them", async () => {
   expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
-it.each([
+it.each<[string, () => Response | Promise<Response>]>([
   ["429 with the problem of the server", refusal(429, "RATE_LIMITED")],
   ["503 with the problem of the server", refusal(503, "UNAVAILABLE")],
   ...[429, 502, 503, 504].map(
-    (status) => [`${status} of a gateway`, () => new Response("busy", { status })] as const,
+    (status) =>
+      [`${status} of a gateway`, () => new Response("busy", { status })] as [string, () => Response],
   ),
   ["no answer", reset],
 ])("%s passes, and the call is sent again", async (_, failing) => {

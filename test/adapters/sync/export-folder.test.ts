@@ -163,9 +163,9 @@ describe("an export of names that differ in case alone", () => {
         thresholds.create(systemCaller, { name, metric: "load.1", condition: "above", value: 1, ...more }),
     };
     for (const create of Object.values(make)) {
-      await create("before", { managed_by: { label: "shop", name: "NIGHT-2" } });
-      await create("night", {});
-      await create("one", { managed_by: { label: "shop", name: "Night" } });
+      await create("before", { managed_by: { label: "shop", name: "night-2" } });
+      await create("Night", {});
+      await create("one", { managed_by: { label: "shop", name: "night" } });
       await create("NIGHT", {});
     }
     const client = clientOf(line);
@@ -173,7 +173,7 @@ describe("an export of names that differ in case alone", () => {
     for (const kind of Object.keys(make)) {
       const { text: written = "" } = files.find(({ path }) => path === `${kind}.yaml`) ?? {};
       const names = [...written.matchAll(/^ {2}"?([\w-]+)"?:/gm)].map(([, name]) => name);
-      expect(names).toEqual(["NIGHT-2", "Night", "night-3", "night-4"]);
+      expect(names).toEqual(["night", "night-2", "night-3", "night-4"]);
     }
     expect(await planOf(files, client)).toMatchObject({ steps: [], removals: [], faults: [] });
   });
