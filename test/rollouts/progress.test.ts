@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { RolloutStrategy } from "fleetwright";
-import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
+import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
 import { noCounts, Progress, resultOf, whyStop } from "../../lib/rollouts/progress.ts";
-import { countOutcomes } from "../../lib/state/result.ts";
 import { memberStatusSchema, type MemberStatus } from "../../lib/rollouts/schemas.ts";
+import { countOutcomes } from "../../lib/state/result.ts";
 
 const at = (strategy: RolloutStrategy, begun: number, batch = 1): RolloutDocument =>
   ({ strategy, begun, batch, batches: 9 }) as RolloutDocument;
