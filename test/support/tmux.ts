@@ -26,8 +26,8 @@ export class Tmux implements Disposable {
     const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     // The server of the first session takes the setting before the command has a window.
-    this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
-    this.#tell("set-option", "-g", "status", "off");
+    const keeper = ["-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000"];
+    this.#tell(...keeper, ";", "set-option", "-g", "status", "off");
     this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...this.#noted(argv));
   }
 
@@ -45,8 +45,10 @@ export class Tmux implements Disposable {
     }
   }
 
-  type(text: string): void {
-    this.#tell("send-keys", "-t", "main", "-l", "--", text);
+  /** @param keys - What is pressed behind the text, as tmux calls it. */
+  type(text: string, ...keys: string[]): void {
+    const pressed = keys.length === 0 ? [] : [";", "send-keys", "-t", "main", ...keys];
+    this.#tell("send-keys", "-t", "main", "-l", "--", text, ...pressed);
   }
 
   /** @param names - As tmux calls them, e.g. `Enter` or `C-c`. */
@@ -55,8 +57,7 @@ export class Tmux implements Disposable {
   }
 
   enter(line: string): void {
-    this.type(line);
-    this.press("Enter");
+    this.type(line, "Enter");
   }
 
   resize(columns: number, rows: number): void {
