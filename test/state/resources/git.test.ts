@@ -310,11 +310,16 @@ describe.skipIf(!here)("on this machine", () => {
     for (const leave of [
       (path: string) => mkdirSync(join(path, ".git/objects"), { recursive: true }),
       (path: string) => (mkdirSync(path), git(path, "init", "-q")),
+      // As a power loss may leave it.
+      (path: string) => (mkdirSync(path), git(path, "init", "-q"), lock(path, "HEAD", "before")),
     ]) {
       const { path, run } = clone(url);
       leave(path);
       expect((await run({}))?.outcome).toBe("changed");
       expect(git(path, "status", "--porcelain")).toBe("");
+      rmSync(join(path, "page"));
+      lock(path, "HEAD", "before");
+      expect((await run(null))?.outcome).toBe("changed");
     }
   });
 

@@ -1,10 +1,10 @@
 /** A clone on the machine: what stands there, which commit is wanted, how to get it. */
 import { OrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
-import type { Machine } from "../shared/command.ts";
+import { act, type Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
+import { removeStaleLocks } from "../shared/stale-locks.ts";
 import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
-import { removeStaleLocks } from "./stale-locks.ts";
 
 /** What is wanted of a clone. */
 export interface WantedClone extends GitPlace {
@@ -33,8 +33,8 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
   const names = files.list(place.path);
   if (names.length === 0) return { kind: "begun", empty: true };
   if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
-  if (!files.stat(`${place.path}/.git/HEAD`))
-    return names.length === 1 ? { kind: "begun", empty: false } : { kind: "folder" };
+  if (!hasHead(place, machine) && names.length === 1) return { kind: "begun", empty: false };
+  if (!files.stat(`${place.path}/.git/HEAD`)) return { kind: "folder" };
   const own = (await askInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
   // Git looks in the folders above too, where the one at the path is no good.
   if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
@@ -44,6 +44,20 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
     head: await ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]),
     repository: await ask(["config", "--get", `remote.${place.remote}.url`]),
   };
+}
+
+/** Not where a power loss left it empty, which no git can read. */
+function hasHead({ path }: GitPlace, { host }: Machine): boolean {
+  return (host.files.stat(`${path}/.git/HEAD`)?.sizeBytes ?? 0) > 0;
+}
+
+/** Takes away what a power loss left in the way of every git. */
+async function clearWay(place: GitPlace, machine: Machine): Promise<void> {
+  const { path, user } = place;
+  await removeStaleLocks({ cwd: path, within: ".git", name: "*.lock", user }, machine);
+  if (hasHead(place, machine) || !machine.host.files.stat(`${path}/.git/HEAD`)) return;
+  const argv = ["rm", "-f", "--", ".git/HEAD"] as const;
+  await act({ argv, cwd: path, ...(user !== undefined && { user }) }, { ...machine, staysInRoot: true });
 }
 
 /** Git goes by names, and where it does so as root it could be led anywhere: as another user it gets no further than he. */
@@ -118,7 +132,7 @@ export async function differingSubmodules(place: GitPlace, machine: Machine): Pr
 export async function bringTo(spec: WantedClone, machine: Machine): Promise<void> {
   const { remote, repository, force } = spec;
   const git = (...args: string[]): Promise<unknown> => changeClone(spec, args, machine);
-  await removeStaleLocks(spec, machine);
+  await clearWay(spec, machine);
   // Without a template there are no hooks; over a clone that stands it does nothing.
   await git("init", "--quiet", "--template=");
   await git("config", "--replace-all", `remote.${remote}.url`, storedAddress(repository));
@@ -183,9 +197,8 @@ export async function emptyClone(place: GitPlace, machine: Machine): Promise<voi
     machine.signal.throwIfAborted();
     if (exitCode !== 0) throw refuse(path, "can't be emptied");
   };
-  await removeStaleLocks(place, machine);
-  if (machine.host.files.stat(`${path}/.git/HEAD`))
-    await changeClone(place, ["config", removing, "true"], machine);
+  await clearWay(place, machine);
+  if (hasHead(place, machine)) await changeClone(place, ["config", removing, "true"], machine);
   const others = names.filter((name) => name !== ".git");
   for (let at = 0; at < others.length; at += 500) await remove(others.slice(at, at + 500));
   if (names.includes(".git")) await remove([".git"]);

@@ -1,7 +1,23 @@
 /** Arch. Its archive has one version of each package, so there is none to choose. */
 import { OrchestratorError } from "../../../errors.ts";
-import { act, ask, attempt, commandFailed } from "../shared/command.ts";
-import { inOrder, installedState, notInstalled, type PackageProvider } from "./provider.ts";
+import { ask, attempt, commandFailed } from "../shared/command.ts";
+import { removeStaleLocks } from "../shared/stale-locks.ts";
+import {
+  inOrder,
+  installedState,
+  notInstalled,
+  type PackageMachine,
+  type PackageProvider,
+} from "./provider.ts";
+
+/** A file that stands while a pacman changes something, and after a power loss for ever. */
+const lock = { cwd: "/var/lib/pacman", within: "db.lck", name: "db.lck" } as const;
+
+/** Runs a pacman that changes something. Any of `codes` is good; default 0 alone. */
+async function change(args: readonly string[], machine: PackageMachine, codes: readonly number[] = [0]) {
+  await removeStaleLocks(lock, machine);
+  return attempt({ argv: [machine.program, ...args] }, machine, codes);
+}
 
 export const pacmanProvider: PackageProvider = {
   programs: ["/usr/bin/pacman"],
@@ -23,11 +39,11 @@ export const pacmanProvider: PackageProvider = {
     return inOrder<string | null>(names, parsePacmanInfo(stdout), null);
   },
   async refresh(machine) {
-    await act({ argv: [machine.program, "-Sy", "--noconfirm"] }, machine);
+    await change(["-Sy", "--noconfirm"], machine);
   },
   async install(requests, machine) {
     const names = requests.map(({ name }) => name);
-    await act({ argv: [machine.program, "-S", "--noconfirm", "--needed", "--", ...names] }, machine);
+    await change(["-S", "--noconfirm", "--needed", "--", ...names], machine);
   },
   // What is in the way of an installation makes it fail, and so does who needs what is to be removed.
   async installedNames(machine) {
@@ -46,15 +62,15 @@ export const pacmanProvider: PackageProvider = {
     return stdout.split("\n").filter((name) => name !== "");
   },
   async markDependencies(names, machine) {
-    await act({ argv: [machine.program, "-D", "--asdeps", "--", ...names] }, machine);
+    await change(["-D", "--asdeps", "--", ...names], machine);
   },
   async remove(names, { purge }, machine) {
-    const argv = [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] as const;
-    const result = await attempt({ argv }, machine, [0, 1]);
+    const args = [purge ? "-Rn" : "-R", "--noconfirm", "--", ...names];
+    const result = await change(args, machine, [0, 1]);
     if (result.exitCode === 0) return;
     // Why it does not, it says on standard output.
     const others = parseDependents(result.stdout).slice(0, 10);
-    if (others.length === 0) throw commandFailed({ argv }, result);
+    if (others.length === 0) throw commandFailed({ argv: [machine.program, ...args] }, result);
     const message = `Other packages need it: ${others.join(", ")}.`;
     throw new OrchestratorError("HOST_ERROR", { message, details: { packages: others } });
   },

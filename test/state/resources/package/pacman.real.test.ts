@@ -44,6 +44,16 @@ describeOnThrowawayMachine(
       expect(installed()).toEqual(["new 1-1", "newer 1-1"]);
     });
 
+    test("a lock that a power loss left is in the way of nothing, and one of now is somebody's", async () => {
+      const lock = "/var/lib/pacman/db.lck";
+      using state = start();
+      machine().run("touch", "-d", "2001-09-09", lock);
+      expect(await state.apply(wanted({ name: "three" }))).toEqual(["p changed create"]);
+      machine().run("touch", lock);
+      expect(await state.apply(wanted({ name: ["one", "three"] }))).toEqual(["p failed COMMAND_FAILED"]);
+      machine().run("rm", lock);
+    });
+
     describeLaws(
       {
         "several packages": {

@@ -124,6 +124,32 @@ test("pacman", async () => {
   ]);
 });
 
+test("a pacman that changes something is preceded by who takes its lock away where it is older than the machine's start", async () => {
+  const ran: string[] = [];
+  const note: MemoryProgram = ({ argv, cwd = "" }) => (ran.push([cwd, ...argv].join(" ")), {});
+  const program = "/usr/bin/pacman";
+  const host = new MemoryHost({ programs: { [program]: note, find: note } });
+  for (const folder of ["/proc", "/var", "/var/lib", "/var/lib/pacman"])
+    host.files.makeDirectory(folder, { mode: 0o755 });
+  host.files.writeFile("/proc/uptime", new TextEncoder().encode("600.5 1.0\n"), { mode: 0o444 });
+  host.files.writeFile("/var/lib/pacman/db.lck", new Uint8Array(), { mode: 0o644 });
+  const machine = { host, signal: new AbortController().signal, program };
+  const look = "/var/lib/pacman find db.lck -type f -name db.lck -mmin +11 -exec rm -f {} +";
+  for (const [change, line] of [
+    [() => pacmanProvider.install(some, machine), "-S --noconfirm --needed -- nginx curl"],
+    [() => pacmanProvider.remove(["nginx"], kept, machine), "-R --noconfirm -- nginx"],
+    [() => pacmanProvider.refresh(machine), "-Sy --noconfirm"],
+    [() => pacmanProvider.markDependencies?.(["nginx"], machine), "-D --asdeps -- nginx"],
+  ] as const) {
+    ran.length = 0;
+    await change();
+    expect(ran).toEqual([look, ` ${program} ${line}`]);
+  }
+  ran.length = 0;
+  await pacmanProvider.query(["nginx"], machine);
+  expect(ran).toEqual([` ${program} -Q -- nginx`]);
+});
+
 test("pacman ends with the number of packages that its index does not know", async () => {
   const { machine } = record("/usr/bin/pacman", "", 2);
   expect(await pacmanProvider.candidates(["none", "neither"], machine)).toEqual([null, null]);
