@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { endsOf } from "./proxied-connections.ts";
 import { Turns, type Served } from "./turns.ts";
 
 /** How often a server that closes looks what has become idle. */
@@ -57,9 +58,7 @@ export function createConnections(served: Served): Connections {
     listener: (request, response) => turns.take(request, response),
     watch(server) {
       const take = (socket: Socket): void => {
-        const { remoteAddress, remotePort, localAddress, localPort } = socket;
-        const ends = `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
-        const place = remoteAddress === undefined ? socket : ends;
+        const place = endsOf(socket) ?? socket;
         if (sockets.get(place) === socket) return;
         sockets.set(place, socket);
         socket.once("close", () => {

@@ -26,8 +26,8 @@ export function readProxyHeaders(
   const listeners = server.listeners("connection");
   const waiting = new Set<Socket>();
   const known = new WeakSet<Socket>();
-  /** By the end that the system knows, which the socket of TLS above has, too. */
-  const sources = new Map<string, ProxiedSource>();
+  /** By the ends that the system knows, which the socket of TLS above has, too. */
+  const sources = new Map<string | null, ProxiedSource>();
   const begin = (socket: Socket): void => {
     for (const listener of listeners) listener.call(server, socket);
   };
@@ -41,9 +41,9 @@ export function readProxyHeaders(
       waiting.delete(socket);
       if (source === undefined) return void socket.destroy();
       if (source !== null) {
-        const end = endOf(socket);
-        sources.set(end, source);
-        socket.once("close", () => sources.delete(end));
+        const ends = endsOf(socket);
+        sources.set(ends, source);
+        socket.once("close", () => sources.delete(ends));
         comesFrom(socket, source);
       }
       begin(socket);
@@ -52,7 +52,7 @@ export function readProxyHeaders(
   server.removeAllListeners("connection");
   server.on("connection", take);
   server.prependListener("secureConnection", (socket: Socket) => {
-    const source = sources.get(endOf(socket));
+    const source = sources.get(endsOf(socket));
     if (source) comesFrom(socket, source);
   });
   return () => {
@@ -60,11 +60,22 @@ export function readProxyHeaders(
   };
 }
 
-function endOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/** Ends of the connections whose header says something else. */
+const ends = new WeakMap<Socket, string>();
+
+/**
+ * Both ends of a connection as the system knows them: two proxies may say the same of theirs, and one client may come to two addresses.
+ * The socket of TLS has those of the one below it. Null where there is none any more.
+ */
+export function endsOf(socket: Socket): string | null {
+  const { remoteAddress, remotePort, localAddress, localPort } = socket;
+  if (remoteAddress === undefined) return null;
+  return ends.get(socket) ?? `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 function comesFrom(socket: Socket, { address, port }: ProxiedSource): void {
+  const known = endsOf(socket);
+  if (known !== null) ends.set(socket, known);
   Object.defineProperties(socket, {
     remoteAddress: { value: address, configurable: true },
     remotePort: { value: port, configurable: true },

@@ -104,6 +104,28 @@ test("with TLS a connection from the same port of the proxy is not taken for the
   });
 });
 
+test.each([false, true])(
+  "a server that closes ends both of two connections whose proxies say the same of them (TLS: %s)",
+  async (isSecure) => {
+    const tls = isSecure ? await createCertificate() : null;
+    const { listening, dial } = await listen(tls ? { tls } : {});
+    const halfAsking = async (): Promise<Socket> => {
+      const socket = await dial(client);
+      const path = tls
+        ? connectTls({ socket, ca: tls.cert, host: "127.0.0.1" }).on("error", () => {})
+        : socket;
+      if (tls) await once(path, "secureConnect");
+      path.write("GET /address HTTP/1.1\r\n");
+      return socket;
+    };
+    const both = [await halfAsking(), await halfAsking()];
+    const closed = both.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+    for (const socket of both) socket.resume();
+    await listening.close();
+    await Promise.all(closed);
+  },
+);
+
 test("so it is with TLS, whose first bytes stand behind the header", async () => {
   const tls = await createCertificate();
   const { seen, listening, dial } = await listen({ tls });
