@@ -46,6 +46,25 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     expect(await custom.collect(never)).toEqual({ "custom.queue_length": 6 });
   });
 
+  test("is told as past the room of a sample, once, beside what can't be read", async () => {
+    const { custom, put, logger } = begin();
+    const lines = (name: string, count: number): string =>
+      Array.from({ length: count }, (_, at) => `${name}_${at} 1\n`).join("");
+    const [first, second] = [put("a.prom", lines("a", 150)), put("b.prom", `${lines("b", 250)}b NaN\n`)];
+    const machine = { "load.1": 1, "load.5": 1 };
+    const reasons = () => logger.lines.map(({ fields }) => [fields?.["path"], fields?.["reason"]]);
+    for (let look = 0; look < 2; look++) await custom.collect(never, Promise.resolve(machine));
+    const unread = "1 of its lines have no value that can be taken, or another line gives the same series.";
+    const past = (count: number): string => `${count} of its series are past the 200 that a sample may have.`;
+    expect(reasons()).toEqual([[second, `${unread} ${past(202)}`]]);
+    const more = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`load.${at}`, 1]));
+    await custom.collect(never, Promise.resolve(more));
+    expect(reasons().slice(1)).toEqual([
+      [first, past(10)],
+      [second, `${unread} ${past(250)}`],
+    ]);
+  });
+
   test.each<[what: string, make: (path: string) => void]>([
     ["that its group may write", (path) => chmodSync(path, 0o775)],
     ["that anybody may write", (path) => chmodSync(path, 0o757)],

@@ -139,10 +139,8 @@ export class AgentMetrics {
     this.#isCollecting = true;
     const late = this.#half();
     try {
-      const [custom, values] = await Promise.all([
-        this.#custom.collect(late.passed),
-        this.#collector.collect(monotonicMs),
-      ]);
+      const measured = this.#collector.collect(monotonicMs);
+      const [custom, values] = await Promise.all([this.#custom.collect(late.passed, measured), measured]);
       return firstOf({ ...values, ...custom });
     } catch (error) {
       this.#options.logger.error("A sample could not be taken.", { error });

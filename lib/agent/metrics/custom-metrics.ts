@@ -19,21 +19,29 @@ export class CustomMetrics {
    * same name that of the last entry counts, as with attributes, and the log says of the others that they are left out.
    *
    * @param late - Resolves when it is too late: what a program has not printed by then is left out.
+   * @param others - What else the sample has: it comes first where there is no room for all.
    */
-  async collect(late: Promise<null>): Promise<Values> {
+  async collect(late: Promise<null>, others: Promise<Values> = Promise.resolve({})): Promise<Values> {
     const found = await Promise.all(
       this.#folder.list().map(async (entry) => {
         const run = (): Promise<string | null> => Promise.race([this.#folder.run(entry), late]);
         return { path: entry.path, text: entry.isProgram ? await run() : this.#folder.read(entry) };
       }),
     );
+    // All of them: what there is no room for is told apart from what can't be read. A text has a bound of its own.
     const parsed = found.flatMap(({ path, text }) =>
-      text === null ? [] : [{ path, ...parsePrometheusText(text, mostSeries) }],
+      text === null ? [] : [{ path, ...parsePrometheusText(text, Infinity) }],
     );
     const givenBy = new Map<string, string>();
     for (const { path, values } of parsed) for (const name of Object.keys(values)) givenBy.set(name, path);
-    for (const { path, values, faults } of parsed)
-      this.#tell(path, faults + Object.keys(values).filter((name) => givenBy.get(name) !== path).length);
+    const room = mostSeries - Object.values(await others).filter(Number.isFinite).length;
+    const surplus = new Set([...givenBy.keys()].slice(Math.max(0, room)));
+    for (const { path, values, faults } of parsed) {
+      const names = Object.keys(values);
+      const replaced = names.filter((name) => givenBy.get(name) !== path);
+      const left = names.filter((name) => surplus.has(name) && givenBy.get(name) === path);
+      this.#tell(path, { faults: faults + replaced.length, surplus: left.length });
+    }
     return Object.assign({}, ...parsed.map(({ values }) => values)) as Values;
   }
 
@@ -42,9 +50,11 @@ export class CustomMetrics {
     this.#folder.stop();
   }
 
-  #tell(path: string, faults: number): void {
-    const reason = `${faults} of its lines have no value that can be taken, or another line gives the same series.`;
-    if (faults > 0) this.#folder.fault(path, reason);
+  #tell(path: string, { faults, surplus }: { faults: number; surplus: number }): void {
+    const unread = `${faults} of its lines have no value that can be taken, or another line gives the same series.`;
+    const unplaced = `${surplus} of its series are past the ${mostSeries} that a sample may have.`;
+    const reasons = [...(faults > 0 ? [unread] : []), ...(surplus > 0 ? [unplaced] : [])];
+    if (reasons.length > 0) this.#folder.fault(path, reasons.join(" "));
     else this.#folder.used(path);
   }
 }
