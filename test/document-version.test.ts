@@ -177,3 +177,62 @@ it.each(Object.keys(things))(
     }
   },
 );
+
+/** What has a name of its maker's choice, and how it is made, changed and removed under it. */
+const named: Record<string, () => Promise<Named>> = {
+  "an assignment": async () => {
+    const { assignments, modules } = test.orchestrator;
+    await modules.upload(systemCaller, { content: "name: m\nresources: []\n" });
+    const name = "site";
+    return {
+      create: () => assignments.create(systemCaller, { name, selector: "all", modules: ["m"] }),
+      update: (options) => assignments.update(systemCaller, { name, description: "Site" }, options),
+      get: () => assignments.get(systemCaller, { name }),
+      remove: (options) => assignments.remove(systemCaller, { name }, options),
+    };
+  },
+  "a secret": async () => {
+    const { secrets } = test.orchestrator;
+    const name = "key";
+    return {
+      create: () => secrets.create(systemCaller, { name, value: "v" }),
+      update: (options) => secrets.update(systemCaller, { name, description: "Key" }, options),
+      get: () => secrets.get(systemCaller, { name }),
+      remove: (options) => secrets.remove(systemCaller, { name }, options),
+    };
+  },
+};
+
+interface Named {
+  create: () => Promise<{ version: number }>;
+  update: (options: ChangeOptions) => Promise<{ version: number }>;
+  get: () => Promise<{ version: number }>;
+  remove: (options: ChangeOptions) => Promise<void>;
+}
+
+it.each(Object.keys(named))("%s that is made anew has no version that one of its name had", async (what) => {
+  const { create, update, get, remove } = await named[what]!();
+  const had = new Set<number>();
+  for (let life = 0; life < 3; life += 1) {
+    const versions = [(await create()).version, (await get()).version, (await update({})).version];
+    expect(versions[1]).toBe(versions[0]);
+    for (const version of had) {
+      await expect(update({ ifVersion: [version] })).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+      await expect(remove({ ifVersion: [version] })).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+    }
+    const changed = await update({ ifVersion: [versions[2]!] });
+    expect(changed.version).toBe((await get()).version);
+    for (const version of [...versions, changed.version]) had.add(version);
+    await remove({ ifVersion: [changed.version] });
+  }
+  expect(had.size).toBe(9);
+});
+
+it("an assignment that is made in the moment in which one of its name is removed has no version of that", async () => {
+  const { create, get, remove } = await named["an assignment"]!();
+  const before = await create();
+  storage.before = () => remove({});
+  const { version } = await create().catch(create);
+  expect(version).toBeGreaterThan(before.version);
+  expect((await get()).version).toBe(version);
+});

@@ -20,8 +20,8 @@ import type { Write } from "../storage/storage.ts";
 import type { AgreementDocument, AssignmentDocument } from "./documents.ts";
 
 type Assignment = Readonly<AssignmentDocument>;
-/** Writes a change, with what must be written in the same step. */
-type Store<Result> = (also: readonly Write[]) => Promise<Result>;
+/** Writes a change, with what must be written in the same step; what is new counts its versions from a base. */
+type Store<Result> = (also: readonly Write[], versionBase: number) => Promise<Result>;
 
 interface Parts {
   agents: AgentService;
@@ -52,14 +52,16 @@ export class AssignmentAgreement {
     { before, after }: { before: Assignment | null; after: Assignment },
     store: Store<Result>,
   ): Promise<Result> {
-    if (before && asksForTheSame(before, after)) return store([]);
+    const { version_base = 0 } = before ?? {};
+    if (before && asksForTheSame(before, after)) return store([], version_base);
     return this.#inTurn(async () => {
       const added = after.modules.filter((module) => !before?.modules.includes(module));
       // Before anything is read: what is uploaded or removed from here on fails the step that writes these.
-      const writes = [await this.#mark(), ...(await this.#parts.modules.hold(added))];
+      const mark = await this.#mark();
+      const writes = [mark.write, ...(await this.#parts.modules.hold(added))];
       await this.#parts.modules.agreement.require(after);
       await this.#requireOthers(after);
-      return store(writes);
+      return store(writes, before ? version_base : mark.removedVersion);
     });
   }
 
@@ -67,9 +69,12 @@ export class AssignmentAgreement {
    * Lets a module be stored where each assignment that uses it still agrees with itself and with the others. Params that do not
    * fit it any more are told at the next apply.
    */
-  guardUpload<Result>(module: ParsedModule, store: Store<Result>): Promise<Result> {
+  guardUpload<Result>(
+    module: ParsedModule,
+    store: (also: readonly Write[]) => Promise<Result>,
+  ): Promise<Result> {
     return this.#inTurn(async () => {
-      const write = await this.#mark();
+      const { write } = await this.#mark();
       const all: Assignment[] = [];
       for await (const assignment of this.#parts.all()) all.push(assignment);
       const { name } = module;
@@ -182,11 +187,21 @@ export class AssignmentAgreement {
     });
   }
 
+  /** What must be written where an assignment of a version is removed, so that none of its name ever has that version again. */
+  async removing(version: number): Promise<Write> {
+    return (await this.#mark(version)).write;
+  }
+
   /** Fails the step that writes it with `REVISION_CONFLICT` where another of these changes came between. */
-  async #mark(): Promise<Write> {
+  async #mark(removed = 0): Promise<{ write: Write; removedVersion: number }> {
     const stored = await this.#context.storage.get<AgreementDocument>(collection, key);
-    const value = { changed_at: this.#context.timestamp() };
-    return { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
+    const removedVersion = Math.max(removed, stored?.value.removed_version ?? 0);
+    const value = {
+      changed_at: this.#context.timestamp(),
+      ...(removedVersion > 0 && { removed_version: removedVersion }),
+    };
+    const write: Write = { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
+    return { write, removedVersion };
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

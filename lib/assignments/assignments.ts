@@ -37,6 +37,11 @@ function toModules(references: readonly string[]): Pick<AssignmentDocument, "mod
 
 type Stored = Pick<StoredDocument<AssignmentDocument>, "value" | "revision">;
 
+/** Never that of an assignment that had its name before. */
+function versionOf({ value, revision }: Stored): number {
+  return (value.version_base ?? 0) + revision;
+}
+
 /** Named bindings of modules to the agents that a selector matches. Applying one is a verb of rollouts. */
 export class Assignments {
   readonly #context: Context;
@@ -161,7 +166,7 @@ export class Assignments {
     };
     return retryOnConflict(async () => {
       const stored = await this.#service.read(name);
-      requireVersion(stored, options);
+      requireVersion({ revision: versionOf(stored) }, options);
       const document = managedAfter<AssignmentDocument>({ ...stored.value, ...changes }, parsed.managed_by);
       if (modules !== undefined) {
         delete document.pins;
@@ -187,11 +192,13 @@ export class Assignments {
     const { name } = parseInput(assignmentNameInput, input);
     await retryOnConflict(async () => {
       const stored = await this.#service.read(name);
-      requireVersion(stored, options);
+      const version = versionOf(stored);
+      requireVersion({ revision: version }, options);
       await this.#context.commit(
         answering(caller),
         [
           { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
+          await this.#service.agreement.removing(version),
           ...(await this.#service.due.change(stored.value, null)),
         ],
         this.#event("assignment.removed", stored.value),
@@ -205,19 +212,16 @@ export class Assignments {
     before: StoredDocument<AssignmentDocument> | null,
     document: AssignmentDocument,
   ): Promise<Assignment> {
-    const put: Write = {
-      kind: "put",
-      collection: "assignments",
-      key: document.name,
-      value: toJsonObject(document),
-      expected: before?.revision ?? 0,
-    };
+    const place = { kind: "put", collection: "assignments", key: document.name } as const;
+    const expected = before?.revision ?? 0;
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
     const states = { before: before?.value ?? null, after: document };
-    const answer = await this.#service.agreement.guard(states, async (also) => {
+    const answer = await this.#service.agreement.guard(states, async (also, base) => {
+      const value: AssignmentDocument = { ...document, ...(base > 0 && { version_base: base }) };
+      const put: Write = { ...place, value: toJsonObject(value), expected };
       const due = await this.#service.due.change(before?.value ?? null, document);
       const view = await this.#view(
-        { value: document, revision: (before?.revision ?? 0) + 1 },
+        { value, revision: expected + 1 },
         await nextAfter(due, () => this.#service.due.nextOf(document.name)),
       );
       await this.#context.commit(answering(caller, view), [put, ...due, ...also], event);
@@ -250,19 +254,20 @@ export class Assignments {
     return this.#view(stored, await this.#service.due.nextOf(stored.value.name));
   }
 
-  async #view({ value: document, revision }: Stored, next: number | null): Promise<Assignment> {
-    const { created_at, created_by, enforce = false, unattended_removals = false, pins, ...asked } = document;
+  async #view(stored: Stored, next: number | null): Promise<Assignment> {
+    const { pins: _pins, version_base: _base, ...document } = stored.value;
+    const { created_at, created_by, enforce = false, unattended_removals = false, ...asked } = document;
     return {
       ...asked,
-      modules: printReferences(document.modules, pins),
-      revisions: await this.#service.broughtNow(document),
+      modules: printReferences(document.modules, stored.value.pins),
+      revisions: await this.#service.broughtNow(stored.value),
       ...(next !== null && { next_run_at: toTimestamp(next) }),
       enforce,
       unattended_removals,
       created_at,
       created_by,
       matches: this.#service.matchedAgents(document).length,
-      version: revision,
+      version: versionOf(stored),
     };
   }
 }

@@ -24,6 +24,8 @@ export interface AssignmentDocument {
   unattended_removals?: boolean;
   /** Absent = no folder does. */
   managed_by?: ManagedBy;
+  /** The greatest version of any assignment that was removed before this one was made: its own are counted from there. Absent = 0. */
+  version_base?: number;
   created_at: string;
   created_by: string;
 }
@@ -40,6 +42,8 @@ export interface DueDocument {
 /** Changes with everything that decides whether assignments agree, so that no two such changes pass each other unseen. */
 export interface AgreementDocument {
   changed_at: string;
+  /** The greatest version that a removed assignment had: none that is made under an old name has one again. Absent = 0. */
+  removed_version?: number;
 }
 
 /** What the assignments feature keeps. */

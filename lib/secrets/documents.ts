@@ -15,6 +15,8 @@ export interface SecretDocument {
   value_version: number;
   /** Whether that value is UTF-8. */
   is_text: boolean;
+  /** The last version of the secret that had this name before: its own are counted from there. Absent = 0. */
+  version_base?: number;
   /** Absent = every agent. */
   restriction?: SecretRestriction;
   expires_at?: string;
@@ -50,6 +52,8 @@ export interface SecretsKeyDocument {
 export interface RemovedSecretDocument {
   name: string;
   value_version: number;
+  /** The last version of the removed secret itself; absent = 0. */
+  version?: number;
 }
 
 /** When somebody is to be told that a secret expires, under its name. */

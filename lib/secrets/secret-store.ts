@@ -15,6 +15,13 @@ import type { KeyRing } from "./key-ring.ts";
 /** How many values of a secret are kept, the newest among them: machines that have an old one are checked against it. */
 export const keptVersions = 5;
 
+/** What is known of a name whatever becomes of its secret. */
+export interface Mark {
+  before: Readonly<RemovedSecretDocument>;
+  /** Writes it anew, with the last versions of a secret that is removed. */
+  write: (last?: Partial<Omit<RemovedSecretDocument, "name">>) => Write;
+}
+
 export class SecretStore {
   readonly #context: Context;
   readonly #keys: KeyRing;
@@ -32,15 +39,15 @@ export class SecretStore {
    * Reads what is known of a name whatever becomes of its secret, and gives what writes it anew: it conflicts where somebody else has since.
    * To be called before the secret is looked at.
    */
-  async mark(name: string): Promise<{ version: number; write: (version?: number) => Write }> {
+  async mark(name: string): Promise<Mark> {
     const collection = "removed_secrets";
     const stored = await this.#context.storage.get<RemovedSecretDocument>(collection, name);
-    const known = stored?.value.value_version ?? 0;
-    const write = (version = known): Write => {
-      const value = toJsonObject({ name, value_version: version } satisfies RemovedSecretDocument);
+    const before: Readonly<RemovedSecretDocument> = stored?.value ?? { name, value_version: 0 };
+    const write: Mark["write"] = (last = {}) => {
+      const value = toJsonObject({ ...before, ...last } satisfies RemovedSecretDocument);
       return { kind: "put", collection, key: name, value, expected: stored?.revision ?? 0 };
     };
-    return { version: known, write };
+    return { before, write };
   }
 
   /** @throws {OrchestratorError} `NOT_FOUND`. */

@@ -79,10 +79,12 @@ export class Secrets {
     const by = toSubject(caller).name;
     return retryOnConflict(async () => {
       const mark = await this.#service.store.mark(name);
+      const { value_version, version: version_base = 0 } = mark.before;
       const document: SecretDocument = {
         name,
         ...(description !== undefined && { description }),
-        value_version: mark.version + 1,
+        value_version: value_version + 1,
+        ...(version_base > 0 && { version_base }),
         is_text: asText(value) !== null,
         ...(restriction && { restriction: toRestriction(restriction) }),
         ...(expires_at !== undefined && { expires_at: new Date(expires_at).toISOString() }),
@@ -125,7 +127,7 @@ export class Secrets {
     const changed = Object.keys({ ...(value && { value }), ...rest }).sort();
     return retryOnConflict(async () => {
       const stored = await this.#service.store.read(name);
-      requireVersion(stored, options);
+      requireVersion({ revision: ownVersionOf(stored) }, options);
       const document = this.#changed(caller, stored.value, { ...rest, value });
       const secret = { key: name, revision: stored.revision + 1, value: document };
       const answer = await this.#toSecret(secret);
@@ -158,8 +160,10 @@ export class Secrets {
     const { name } = parseInput(secretNameInput, input);
     await retryOnConflict(async () => {
       const mark = await this.#service.store.mark(name);
-      const { revision, value } = await this.#service.store.read(name);
-      requireVersion({ revision }, options);
+      const stored = await this.#service.store.read(name);
+      const { value_version } = stored.value;
+      const version = ownVersionOf(stored);
+      requireVersion({ revision: version }, options);
       const usedBy = (await this.#context.references.usersOf("secret", [name])).get(name) ?? [];
       if (usedBy.length > 0) {
         throw new OrchestratorError("IN_USE", {
@@ -168,10 +172,10 @@ export class Secrets {
         });
       }
       const writes: Write[] = [
-        { kind: "delete", collection: "secrets", key: name, expected: revision },
-        // Versions rise for ever: what an agent has of the one that is gone is never taken for what comes after it.
-        mark.write(value.value_version),
-        ...(await this.#service.store.deleteValues(name, value.value_version)),
+        { kind: "delete", collection: "secrets", key: name, expected: stored.revision },
+        // Versions rise for ever: what an agent or a caller has of the one that is gone is never taken for what comes after it.
+        mark.write({ value_version, version }),
+        ...(await this.#service.store.deleteValues(name, value_version)),
         this.#service.expiries.plan({ name }),
       ];
       await this.#context.commit(answering(caller), writes, {
@@ -247,15 +251,21 @@ export class Secrets {
   async #toSecrets(stored: readonly StoredDocument<SecretDocument>[]): Promise<Secret[]> {
     const names = stored.map(({ key }) => key);
     const users = await this.#context.references.usersOf("secret", names);
-    return stored.map(({ revision, value }) => {
-      const { is_text: _isText, ...shown } = value;
+    return stored.map((each) => {
+      const { value } = each;
+      const { is_text: _isText, version_base: _base, ...shown } = value;
       return {
-        ...(shown as Omit<SecretDocument, "is_text">),
-        version: revision,
+        ...(shown as Omit<SecretDocument, "is_text" | "version_base">),
+        version: ownVersionOf(each),
         used_by: users.get(value.name) ?? [],
       };
     });
   }
+}
+
+/** Never that of a secret that had its name before. */
+function ownVersionOf({ revision, value }: StoredDocument<SecretDocument>): number {
+  return (value.version_base ?? 0) + revision;
 }
 
 function versionOf({ value_version }: SecretDocument): { value_version: number } {

@@ -25,11 +25,6 @@ const accepted: readonly [procedure: string, rival: string, reason: string][] = 
   ["runs.cancel", "/cancel", "of two who ask for one thing at once each is told of"],
   ["auth.signOut", "/auth/session", "of two who end one session at once each has ended it"],
   ["secrets.rotateKey", "/secrets-key/rotate", "of two at once the one goes on with the key of the other"],
-  [
-    "assignments.update",
-    ", then POST /assignments",
-    "what is made anew under its old name has the first version again: a limit in docs/guarantees.md",
-  ],
 ];
 
 const withAgent = "goes with its agent, whose document is expected";

@@ -323,7 +323,7 @@ describe("a secret", () => {
     await upload(fileWith("no secret"));
     await secrets().remove(systemCaller, { name: "db" });
     expect(await fleet.storage.count("secret_values")).toBe(0);
-    expect(await create()).toMatchObject({ value_version: 2, version: 1 });
+    expect(await create()).toMatchObject({ value_version: 2, version: 2 });
   });
 
   it("keeps its last five values, and no others", async () => {
