@@ -123,6 +123,7 @@ test.each([false, true])(
     for (const socket of both) socket.resume();
     await listening.close();
     await Promise.all(closed);
+    expect(both.map(({ destroyed }) => destroyed)).toEqual([true, true]);
   },
 );
 
