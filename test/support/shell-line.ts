@@ -76,7 +76,9 @@ printf '%s\\0' "$@" > '${this.#called}.new'; mv '${this.#called}.new' '${this.#c
   /** Types the beginning of a line, has it completed, and runs it; resolves with the arguments that the program was called with. */
   async complete(line: string): Promise<string[]> {
     rmSync(this.#called, { force: true });
-    this.terminal.type(line, "Tab", "Enter");
+    this.terminal.type(line);
+    this.terminal.press("Tab");
+    this.terminal.press("Enter");
     try {
       await eventually(`${line} is run`, () => existsSync(this.#called));
     } catch (cause) {

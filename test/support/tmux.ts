@@ -26,8 +26,8 @@ export class Tmux implements Disposable {
     const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     // The server of the first session takes the setting before the command has a window.
-    const keeper = ["-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000"];
-    this.#tell(...keeper, ";", "set-option", "-g", "status", "off");
+    this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
+    this.#tell("set-option", "-g", "status", "off");
     this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...this.#noted(argv));
   }
 
@@ -45,10 +45,8 @@ export class Tmux implements Disposable {
     }
   }
 
-  /** @param keys - What is pressed behind the text, as tmux calls it. */
-  type(text: string, ...keys: string[]): void {
-    const pressed = keys.length === 0 ? [] : [";", "send-keys", "-t", "main", ...keys];
-    this.#tell("send-keys", "-t", "main", "-l", "--", text, ...pressed);
+  type(text: string): void {
+    this.#tell("send-keys", "-t", "main", "-l", "--", text);
   }
 
   /** @param names - As tmux calls them, e.g. `Enter` or `C-c`. */
@@ -57,7 +55,8 @@ export class Tmux implements Disposable {
   }
 
   enter(line: string): void {
-    this.type(line, "Enter");
+    this.type(line);
+    this.press("Enter");
   }
 
   resize(columns: number, rows: number): void {
