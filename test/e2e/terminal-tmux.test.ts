@@ -81,6 +81,8 @@ async function useItself(terminal: Tmux): Promise<void> {
   terminal.enter("clear; echo waits; sleep 1000");
   await terminal.shows(/^waits$/m);
   terminal.press("C-c");
+  // What is typed before the shell is back is echoed in front of its prompt.
+  await terminal.shows(/^at>$/m);
   terminal.enter("echo code-$?");
   await terminal.shows(/^code-130$/m);
 
