@@ -155,8 +155,9 @@ async function day(values: Record<string, number>, count: number): Promise<void>
 
 try {
   const values = await agentSample();
-  await orchestratorMessage(values);
+  // First: what the messages of all agents leave to collect and to merge would count here.
   for (const count of [10, 1_000]) await day(values, count);
+  await orchestratorMessage(values);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
