@@ -236,3 +236,26 @@ it("an assignment that is made in the moment in which one of its name is removed
   expect(version).toBeGreaterThan(before.version);
   expect((await get()).version).toBe(version);
 });
+
+it("an assignment of a name that none had has the first version, and one of a name that is no longer known none that was", async () => {
+  const { assignments, modules } = test.orchestrator;
+  await modules.upload(systemCaller, { content: "name: m\nresources: []\n" });
+  const make = (name: string) => assignments.create(systemCaller, { name, selector: "all", modules: ["m"] });
+  const remove = (name: string) => assignments.remove(systemCaller, { name });
+  await make("old");
+  const { version: last } = await assignments.update(systemCaller, { name: "old", description: "Old" });
+  await remove("old");
+  // Of 100 that are removed after it the name is known, of one more no longer.
+  for (let count = 1; count <= 99; count++) {
+    expect((await make(`a-${count}`)).version).toBe(1);
+    await remove(`a-${count}`);
+  }
+  expect((await make("old")).version).toBe(last + 1);
+  await remove("old");
+  for (let count = 1; count <= 100; count++) {
+    await make(`b-${count}`);
+    await remove(`b-${count}`);
+  }
+  expect((await make("old")).version).toBe(last + 2);
+  expect((await make("new")).version).toBe(last + 2);
+});

@@ -23,6 +23,11 @@ type Assignment = Readonly<AssignmentDocument>;
 /** Writes a change, with what must be written in the same step; what is new counts its versions from a base. */
 type Store<Result> = (also: readonly Write[], versionBase: number) => Promise<Result>;
 
+type Removed = [name: string, version: number];
+
+/** Removed assignments whose last versions are kept by name: each of these changes writes them. */
+const namesKept = 100;
+
 interface Parts {
   agents: AgentService;
   modules: ModuleService;
@@ -61,7 +66,7 @@ export class AssignmentAgreement {
       const writes = [mark.write, ...(await this.#parts.modules.hold(added))];
       await this.#parts.modules.agreement.require(after);
       await this.#requireOthers(after);
-      return store(writes, before ? version_base : mark.removedVersion);
+      return store(writes, before ? version_base : mark.baseOf(after.name));
     });
   }
 
@@ -187,21 +192,25 @@ export class AssignmentAgreement {
     });
   }
 
-  /** What must be written where an assignment of a version is removed, so that none of its name ever has that version again. */
-  async removing(version: number): Promise<Write> {
-    return (await this.#mark(version)).write;
+  /** What must be written where an assignment is removed, so that none of its name ever has that version again. */
+  async removing(name: string, version: number): Promise<Write> {
+    return (await this.#mark([name, version])).write;
   }
 
   /** Fails the step that writes it with `REVISION_CONFLICT` where another of these changes came between. */
-  async #mark(removed = 0): Promise<{ write: Write; removedVersion: number }> {
+  async #mark(gone?: Removed): Promise<{ write: Write; baseOf: (name: string) => number }> {
     const stored = await this.#context.storage.get<AgreementDocument>(collection, key);
-    const removedVersion = Math.max(removed, stored?.value.removed_version ?? 0);
+    const { removed = [], removed_version = 0 } = stored?.value ?? {};
+    const kept = gone ? [...removed.filter(([name]) => name !== gone[0]), gone] : [...removed];
+    const others = kept.splice(0, kept.length - namesKept).map(([, version]) => version);
+    const other = Math.max(removed_version, ...others);
     const value = {
       changed_at: this.#context.timestamp(),
-      ...(removedVersion > 0 && { removed_version: removedVersion }),
+      ...(kept.length > 0 && { removed: kept }),
+      ...(other > 0 && { removed_version: other }),
     };
     const write: Write = { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
-    return { write, removedVersion };
+    return { write, baseOf: (name) => kept.find(([each]) => each === name)?.[1] ?? other };
   }
 
   #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {

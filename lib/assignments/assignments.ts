@@ -198,7 +198,7 @@ export class Assignments {
         answering(caller),
         [
           { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
-          await this.#service.agreement.removing(version),
+          await this.#service.agreement.removing(name, version),
           ...(await this.#service.due.change(stored.value, null)),
         ],
         this.#event("assignment.removed", stored.value),

@@ -24,7 +24,7 @@ export interface AssignmentDocument {
   unattended_removals?: boolean;
   /** Absent = no folder does. */
   managed_by?: ManagedBy;
-  /** The greatest version of any assignment that was removed before this one was made: its own are counted from there. Absent = 0. */
+  /** The last version of the assignment that had this name before, or more: its own are counted from there. Absent = 0. */
   version_base?: number;
   created_at: string;
   created_by: string;
@@ -42,7 +42,9 @@ export interface DueDocument {
 /** Changes with everything that decides whether assignments agree, so that no two such changes pass each other unseen. */
 export interface AgreementDocument {
   changed_at: string;
-  /** The greatest version that a removed assignment had: none that is made under an old name has one again. Absent = 0. */
+  /** The last versions of the assignments that were removed, the latest last: none that is made under such a name has one again. Absent = none. */
+  removed?: [name: string, version: number][];
+  /** The greatest of those that are no longer kept by name, and so that of any other name. Absent = 0. */
   removed_version?: number;
 }
 
