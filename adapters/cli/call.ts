@@ -9,7 +9,7 @@ import type { TableView } from "./cells.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { describeAway, tellOf, toProblemLine } from "./failure.ts";
 import { pinKey } from "./orchestrator-keys.ts";
-import { toFirstColumn } from "./output.ts";
+import { toFirstColumn, toJsonLine } from "./output.ts";
 import type { OutputFormat, Print } from "./output.ts";
 import type { Paint } from "./paint.ts";
 import { patientFetch } from "./patient-fetch.ts";
@@ -119,6 +119,13 @@ export class CommandCall {
   /** Tells people something beside the result, on standard error; programs are told nothing. */
   tellNotice(text: string): void {
     if (!this.options.json) this.context.stderr(toLines([toLine(text)]));
+  }
+
+  /** Tells, on standard error and in the format of the result, what goes on though the command ends, with its id. */
+  tellGoingOn(text: string, ids: Record<string, string>): void {
+    const isProblem = this.#printing.format === "json";
+    const problem = { type: "about:blank", title: "What was waited for goes on.", detail: text, ...ids };
+    this.context.stderr(isProblem ? toJsonLine(problem) : toLines([toLine(text)]));
   }
 
   /** Shows a list, read page by page up to a limit. */

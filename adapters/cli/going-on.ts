@@ -31,7 +31,8 @@ export async function whileGoingOn<Result>(
 /** Says where its end can be seen when a failure ended the waiting for it: who is not told its id can't find it again. */
 export function tellLost(call: CommandCall, going: GoingOn, error: unknown): void {
   if (error instanceof ApiError && error.status === 404) return;
-  call.tellNotice(`The end of the ${going.kind} was not seen. ${howToGoOn(going)}`);
+  const { kind, id } = going;
+  call.tellGoingOn(`The end of the ${kind} was not seen. ${howToGoOn(going)}`, { [`${kind}_id`]: id });
 }
 
 function howToGoOn({ kind, id }: GoingOn): string {

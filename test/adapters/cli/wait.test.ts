@@ -235,4 +235,9 @@ it("a command whose waiting a failure ends says where the end can be seen, of wh
   expect((await line.run("rollouts", "watch", rollout)).stderr).toMatch(lost("rollout", rollout));
   const run = await line.run("run", "--on", "*", "--yes", "--", "true");
   expect(run.stderr).toMatch(lost("rollout", "[0-9a-f-]{36}"));
+  const asLines = (await line.run("operations", "watch", operation, "--json")).stderr.trimEnd().split("\n");
+  expect(asLines.map((text) => JSON.parse(text) as object)).toMatchObject([
+    { title: "What was waited for goes on.", operation_id: operation },
+    { code: "PERMISSION_DENIED", status: 403 },
+  ]);
 });
