@@ -1,5 +1,6 @@
 import { Cron as Croner } from "croner";
 import { OrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { dayMs } from "../internal/durations.ts";
 import type { Cron, Schedule } from "./cron.ts";
 
@@ -57,16 +58,15 @@ function nextOnce(wall: Croner, { time_zone }: Schedule, afterMs: number): numbe
   return null;
 }
 
-/** To make one takes longer than all else, and most schedules are of one zone. */
-let lastZone: { name: string; zone: Intl.DateTimeFormat } | null = null;
+/** To make one takes longer than all else. */
+const zones = new BoundedCache<Intl.DateTimeFormat>({ entries: 32 });
 
 function zoneOf(name: string): Intl.DateTimeFormat {
-  if (lastZone?.name !== name)
-    lastZone = {
-      name,
-      zone: new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" }),
-    };
-  return lastZone.zone;
+  const known = zones.get(name);
+  if (known) return known;
+  const zone = new Intl.DateTimeFormat("en-US", { timeZone: name, timeZoneName: "longOffset" });
+  zones.set(name, zone);
+  return zone;
 }
 
 /** The first instant at which the clock on the wall shows a time; where it never does, the one at which it jumps past it. */
