@@ -1,47 +1,36 @@
-/**
- * The master keys, and how one takes the place of another:
- *
- *   new key beside the old one (`renew`) ─▶ the old one left ─▶ every value encrypted with the new one, one by one ─▶ the canary, too
- *   ─▶ old key gone (`retire`)
- *
- * The canary is written last: while it is of the old key, the change is not over, and the next start goes on with it. So it does wherever
- * the process was killed. Each value is written only where it is still what was read.
- *
- * Other processes may share storage and keys. One of them changes the key at a time, under a lease. That a key is left is a document
- * which each write of a value expects not to be there: so none is encrypted with a key that is about to be forgotten, whatever its process
- * has heard of the change.
- */
+/** The master keys: which there are, which one encrypts, and whether it is the right one for what is stored. */
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { inputKeyOwner, valueKey } from "./documents.ts";
 import type { SecretsKeyDocument, SecretValueDocument } from "./documents.ts";
+import { beingChanged, canaryPlace, KeyRotation, leaseName, leaseMs } from "./key-rotation.ts";
+import { LeftKeys } from "./left-keys.ts";
 import type { RotatedKey } from "./schemas.ts";
 import { readKeys, type SecretsKeySource } from "./secrets-key.ts";
 import { Vault } from "./vault.ts";
 
-const collection = "secrets_key";
-const canaryPlace = { collection, key: "canary" } as const;
-/** Where it is written that no value may be encrypted with a key any more. */
-const leftPlace = (keyId: string) => ({ collection, key: `left:${keyId}` }) as const;
-/** For how long a process that was killed keeps others from changing the key, and how often a start looks for its turn, milliseconds. */
-const leaseMs = 30_000;
+/** How often a start looks for its turn to make the first key, milliseconds. */
 const lookAgainMs = 500;
-/** Values that are encrypted anew between two turns of the event loop. */
-const atOnce = 20;
 
 export class KeyRing {
   readonly vault: Vault;
   readonly #context: Context;
+  readonly leftKeys: LeftKeys;
+  readonly #rotation: KeyRotation;
+  /** What values are encrypted with where the newest key is left; null = with the newest. */
+  #chosen: string | null = null;
   #rotating: Promise<RotatedKey> | null = null;
 
   constructor(context: Context) {
     this.#context = context;
     this.vault = new Vault(context.crypto);
+    this.leftKeys = new LeftKeys(context.storage);
+    this.#rotation = new KeyRotation(context, this);
   }
 
   /** Whether secrets can be read and written. */
@@ -61,9 +50,13 @@ export class KeyRing {
    * @throws {OrchestratorError} `SECRETS_KEY_WRONG` where something is encrypted with a key that is not there; `STORAGE_CORRUPT` where
    * there are values, and nothing that tells their key.
    */
-  async start(): Promise<boolean> {
+  start(): Promise<boolean> {
+    return retryOnConflict(() => this.#start());
+  }
+
+  async #start(): Promise<boolean> {
     const { storage } = this.#context;
-    const canary = await this.#canary();
+    const canary = await this.canary();
     // Made by us and of use for a day: that alone is no reason to refuse another key.
     const inputKey = await storage.get("secret_values", valueKey(inputKeyOwner, 1));
     const isUsed = (await storage.count("secret_values")) > (inputKey ? 1 : 0);
@@ -82,17 +75,22 @@ export class KeyRing {
     if (keys.length === 0 && !isUsed) throw new OrchestratorError("SECRETS_KEY_MISSING");
     this.vault.take(keys);
     if (canary && this.vault.opensCanary(canary.value)) {
+      const newest = this.vault.newest!;
+      const isLeft = await this.leftKeys.has(newest);
+      // Another process has changed from the newest of those that this one was given: that is not to be undone.
+      if (newest !== canary.value.key_id) return !isLeft;
       // All is encrypted with the newest, and the process ended before the others were forgotten.
       const isUnretired = keys.length > 1 && !(secretsKey instanceof Uint8Array) && secretsKey.retire;
-      if (isUnretired || this.vault.newest !== canary.value.key_id) return true;
-      return (await this.#left(1)).length > 0;
+      // Left and the right one, it was to be changed by a process that was killed, and is to stay.
+      return Boolean(isUnretired) || isLeft || (await this.valuesLeft(1)).length > 0;
     }
     if (isUsed) throw wrongKey(keys.length);
     // Nothing is encrypted, so any key will do: one that was never needed is not missed after a restore.
-    const value = toJsonObject(this.vault.canary());
+    const newest = this.vault.newest!;
+    const value = toJsonObject(this.vault.canary(newest));
     const writes: Write[] = [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }];
-    writes.push({ kind: "delete", ...leftPlace(this.vault.newest!) });
-    if (canary) writes.push({ kind: "put", ...leftPlace(canary.value.key_id), value: {} });
+    if (canary) writes.push(this.leftKeys.leave(canary.value.key_id));
+    writes.push(this.leftKeys.use(newest));
     if (inputKey) {
       const { key, revision } = inputKey;
       writes.push({ kind: "delete", collection: "secret_values", key, expected: revision });
@@ -109,27 +107,35 @@ export class KeyRing {
   }
 
   /**
-   * What writes a value, encrypted with the newest key; it conflicts where that key is left by then.
+   * What writes a value, encrypted with the key that is used; it conflicts where that is left by then.
    *
    * @param expected - The revision of what stands there.
    * @throws {OrchestratorError} `SECRETS_KEY_MISSING`.
    */
   async seal(of: { name: string; version: number }, value: Uint8Array, expected = 0): Promise<Write[]> {
     this.requireOpen();
-    if (await this.#isLeft()) {
-      this.vault.take(await readKeys(this.#context.options.secretsKey!));
-      if (await this.#isLeft())
-        throw new OrchestratorError("SECRETS_KEY_MISSING", {
-          message:
-            "Another process has changed the key of secrets, and the new one was not given to this process.",
-        });
-    }
-    const sealed = this.vault.seal(of.name, of.version, value);
+    const sealed = this.vault.seal(of, value, await this.#usable());
     const key = valueKey(of.name, of.version);
     return [
       { kind: "put", collection: "secret_values", key, value: toJsonObject(sealed), expected },
-      { kind: "delete", ...leftPlace(sealed.key_id), expected: 0 },
+      this.leftKeys.expectInUse(sealed.key_id),
     ];
+  }
+
+  /** The newest key, or where that is left the first that is given and is not. */
+  async #usable(): Promise<string> {
+    const known = this.#chosen ?? this.vault.newest!;
+    if (!(await this.leftKeys.has(known))) return known;
+    const given = await readKeys(this.#context.options.secretsKey!);
+    this.vault.take(given);
+    const ids = given.map((key) => this.vault.idOf(key));
+    const left = await this.leftKeys.among(ids);
+    this.#chosen = ids.find((id) => !left.has(id)) ?? null;
+    if (this.#chosen !== null) return this.#chosen;
+    throw new OrchestratorError("SECRETS_KEY_MISSING", {
+      message:
+        "Another process has changed the key of secrets, and the new one was not given to this process.",
+    });
   }
 
   /**
@@ -140,7 +146,7 @@ export class KeyRing {
    */
   async rotate(caller: Caller): Promise<RotatedKey> {
     this.requireOpen();
-    this.#rotating ??= this.#rotate(caller, { mayRenew: true }).finally(() => (this.#rotating = null));
+    this.#rotating ??= this.#rotate(caller, true).finally(() => (this.#rotating = null));
     return this.#rotating;
   }
 
@@ -150,55 +156,24 @@ export class KeyRing {
    * @throws {OrchestratorError} `UNAVAILABLE` while another process does it.
    */
   async resume(): Promise<void> {
-    this.#rotating ??= this.#rotate(systemCaller, { mayRenew: false }).finally(() => (this.#rotating = null));
+    this.#rotating ??= this.#rotate(systemCaller, false).finally(() => (this.#rotating = null));
     await this.#rotating;
   }
 
-  async #rotate(caller: Caller, { mayRenew }: { mayRenew: boolean }): Promise<RotatedKey> {
-    const lease = await this.#context.storage.lease(collection, leaseMs);
-    if (!lease) throw beingChanged();
-    try {
-      const source = await this.#takeNewest(mayRenew);
-      let rewrapped = 0;
-      let left: StoredDocument<SecretValueDocument>[];
-      do {
-        if (!(await lease.renew())) throw beingChanged();
-        await this.#leaveOthers();
-        left = await this.#left(atOnce);
-        rewrapped += await this.#rewrap(left);
-      } while (left.length > 0);
-      const key_id = this.vault.newest!;
-      await this.#conclude(caller, { key_id, rewrapped });
-      await source?.retire?.(this.vault.keyOf(key_id));
-      return { key_id, rewrapped };
-    } finally {
-      await lease.release();
-    }
-  }
-
-  /** Reads the keys anew, and has one made where the newest is the one that is used already. */
-  async #takeNewest(mayRenew: boolean): Promise<SecretsKeySource | null> {
-    const { secretsKey } = this.#context.options;
-    const source = secretsKey === null || secretsKey instanceof Uint8Array ? null : secretsKey;
-    const canary = await this.#canary();
-    this.vault.take(await readKeys(secretsKey!));
-    if (!mayRenew || this.vault.newest !== canary?.value.key_id) return source;
-    if (!source?.renew)
-      throw new OrchestratorError("INVALID_TRANSITION", {
-        message:
-          "The key comes from outside, and there is no newer one: give the new key before the old one.",
-      });
-    await source.renew();
-    this.vault.take(await readKeys(source));
-    return source;
+  #rotate(caller: Caller, mayRenew: boolean): Promise<RotatedKey> {
+    this.#chosen = null;
+    return this.#rotation.run(caller, mayRenew);
   }
 
   /** Of processes that start at once, one makes the key, and the others read it. */
   async #makeFirst(source: SecretsKeySource): Promise<readonly Uint8Array[]> {
     const { storage, clock } = this.#context;
-    let lease = await storage.lease(collection, leaseMs);
-    for (; !lease; lease = await storage.lease(collection, leaseMs))
+    const until = clock.monotonic() + 2 * leaseMs;
+    let lease = await storage.lease(leaseName, leaseMs);
+    for (; !lease; lease = await storage.lease(leaseName, leaseMs)) {
+      if (clock.monotonic() > until) throw beingChanged();
       await new Promise<void>((resolve) => void clock.setTimer(lookAgainMs, resolve));
+    }
     try {
       const made = await readKeys(source);
       if (made.length > 0) return made;
@@ -209,62 +184,8 @@ export class KeyRing {
     }
   }
 
-  /** Has no value be encrypted any more with another key than the newest. */
-  async #leaveOthers(): Promise<void> {
-    const { storage } = this.#context;
-    const newest = this.vault.newest!;
-    const others = this.vault.ids.filter((id) => id !== newest);
-    const places = [newest, ...others].map((id) => leftPlace(id));
-    const [newestLeft, ...othersLeft] = await storage.getMany(
-      collection,
-      places.map(({ key }) => key),
-    );
-    const writes: Write[] = [];
-    if (newestLeft) writes.push({ kind: "delete", ...leftPlace(newest), expected: newestLeft.revision });
-    for (const [index, id] of others.entries())
-      if (!othersLeft[index]) writes.push({ kind: "put", ...leftPlace(id), value: {}, expected: 0 });
-    if (writes.length > 0) await storage.commit(writes);
-  }
-
-  async #isLeft(): Promise<boolean> {
-    const { key } = leftPlace(this.vault.newest!);
-    return (await this.#context.storage.get(collection, key)) !== null;
-  }
-
-  async #conclude(caller: Caller, rotated: RotatedKey): Promise<void> {
-    await retryOnConflict(async () => {
-      const canary = await this.#canary();
-      if (canary?.value.key_id === rotated.key_id) return;
-      const value = toJsonObject(this.vault.canary());
-      await this.#context.commit(
-        caller,
-        [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }],
-        {
-          type: "secret.keyRotated",
-          summary: "Secrets are encrypted with another key",
-          metadata: rotated,
-        },
-      );
-    });
-  }
-
-  /** Encrypts values anew, each where it is still what was read; who else writes one does it with the newest key. */
-  async #rewrap(rows: readonly StoredDocument<SecretValueDocument>[]): Promise<number> {
-    let count = 0;
-    for (const { revision, value } of rows) {
-      const plain = await this.open(value);
-      try {
-        await this.#context.storage.commit(await this.seal(value, plain, revision));
-        if (value.name !== inputKeyOwner) count += 1;
-      } catch (error) {
-        if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
-      }
-    }
-    return count;
-  }
-
   /** Some of the values that are encrypted with another key than the newest. */
-  async #left(limit: number): Promise<StoredDocument<SecretValueDocument>[]> {
+  async valuesLeft(limit: number): Promise<StoredDocument<SecretValueDocument>[]> {
     const newest = this.vault.newest!;
     const { storage } = this.#context;
     for (const range of [{ to: newest }, { from: `${newest}\u0000` }]) {
@@ -275,14 +196,10 @@ export class KeyRing {
     return [];
   }
 
-  #canary(): Promise<StoredDocument<SecretsKeyDocument> | null> {
+  /** What tells the right key; null where none was ever used. */
+  canary(): Promise<StoredDocument<SecretsKeyDocument> | null> {
     return this.#context.storage.get<SecretsKeyDocument>(canaryPlace.collection, canaryPlace.key);
   }
-}
-
-function beingChanged(): OrchestratorError {
-  const message = "Another process is changing the key of secrets. Try again in a few seconds.";
-  return new OrchestratorError("UNAVAILABLE", { message });
 }
 
 function wrongKey(count: number): OrchestratorError {

@@ -29,8 +29,8 @@ export class Vault {
 
   /** Takes keys in, the newest first; those from before stay. */
   take(keys: readonly Uint8Array[]): void {
-    for (const key of keys) this.#keys.set(this.#idOf(key), key);
-    if (keys[0]) this.#newest = this.#idOf(keys[0]);
+    for (const key of keys) this.#keys.set(this.idOf(key), key);
+    if (keys[0]) this.#newest = this.idOf(keys[0]);
   }
 
   /** Names the key that is used from now on; null where there is none. */
@@ -53,9 +53,13 @@ export class Vault {
     return this.#keys.get(keyId)!;
   }
 
-  /** Encrypts a value with the newest key. */
-  seal(name: string, version: number, value: Uint8Array): SecretValueDocument {
-    return { name, version, ...this.#seal(valueKey(name, version), value) };
+  /** Encrypts a value with a key that it has. */
+  seal(
+    { name, version }: Pick<SecretValueDocument, "name" | "version">,
+    value: Uint8Array,
+    keyId: string,
+  ): SecretValueDocument {
+    return { name, version, ...this.#seal(valueKey(name, version), value, keyId) };
   }
 
   /**
@@ -73,9 +77,9 @@ export class Vault {
     });
   }
 
-  /** What a later start tells the right key by. */
-  canary(): SecretsKeyDocument {
-    return this.#seal(canaryName, toUtf8(canaryName));
+  /** What a later start tells a key by, which is the right one then. */
+  canary(keyId: string): SecretsKeyDocument {
+    return this.#seal(canaryName, toUtf8(canaryName), keyId);
   }
 
   /** Whether one of the keys is the one that a canary was made with. */
@@ -83,8 +87,7 @@ export class Vault {
     return this.has(canary.key_id) && this.#open(canaryName, canary) !== null;
   }
 
-  #seal(what: string, value: Uint8Array): Sealed {
-    const key_id = this.#requireNewest();
+  #seal(what: string, value: Uint8Array, key_id: string): Sealed {
     const nonce = this.#crypto.randomBytes(nacl.secretbox.nonceLength);
     const plain = concatBytes(headerOf(what), value);
     const box = nacl.secretbox(plain, nonce, this.#derived(key_id, what));
@@ -109,13 +112,8 @@ export class Vault {
     return key;
   }
 
-  #requireNewest(): string {
-    if (this.#newest === null) throw new OrchestratorError("SECRETS_KEY_MISSING");
-    return this.#newest;
-  }
-
-  /** Derived, so that it says nothing of the key. */
-  #idOf(key: Uint8Array): string {
+  /** The name of a key. Derived, so that it says nothing of it. */
+  idOf(key: Uint8Array): string {
     return toHex(this.#crypto.deriveKey(key, salt, "key id", 8));
   }
 }

@@ -70,7 +70,7 @@ it("keeps what a process writes that has not heard that another left its key", a
 });
 
 it("keeps what is written at any moment of another process's change of the key", async () => {
-  for (let step = 1, isOver = false; !isOver; step += 1) {
+  for (let step = 0, isOver = false; !isOver; step += 1) {
     const shared = createShared();
     const { clock, handle, keys } = shared;
     const mortal = new MortalProcess(handle(), keys);
@@ -92,10 +92,32 @@ it("keeps what is written at any moment of another process's change of the key",
   }
 });
 
+it("keeps what is written where another process changes the key at any moment of the writing", async () => {
+  for (let step = 0, isOver = false; !isOver; step += 1) {
+    const shared = createShared();
+    const { clock, handle, keys } = shared;
+    const first = await start(clock, handle(), keys);
+    await fill(first);
+    const mortal = new MortalProcess(handle(), keys);
+    const second = await start(clock, mortal.storage, mortal.key);
+    isOver = true;
+    mortal.left = step;
+    mortal.last = async () => {
+      isOver = false;
+      await first.orchestrator.secrets.rotateKey(systemCaller);
+    };
+    await set(second, "a", "new");
+    await first[Symbol.asyncDispose]();
+    await second[Symbol.asyncDispose]();
+    expect(await readAfterAll(shared), `step ${step}`).toEqual(["new", "value of b", "value of c"]);
+    if (isOver) expect(step).toBeGreaterThan(1);
+  }
+});
+
 it.each(["goes on", "is killed"])(
   "loses nothing where two processes change the key at once, whichever step of the first the second meets, and the first %s",
   async (fate) => {
-    for (let step = 1, isOver = false; !isOver; step += 1) {
+    for (let step = 0, isOver = false; !isOver; step += 1) {
       const shared = createShared();
       const { clock, handle, keys } = shared;
       const mortal = new MortalProcess(handle(), keys);
@@ -165,7 +187,7 @@ it("makes one key where two processes start at once with nothing stored", async 
   const starting = Promise.allSettled(rings.map((ring) => ring.start()));
   await settleAll();
   await clock.advance(1_000);
-  await starting;
+  expect((await starting).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled"]);
   expect(made).toBe(1);
   expect(new Set(rings.map(({ vault }) => vault.newest)).size).toBe(1);
 });

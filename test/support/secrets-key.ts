@@ -21,7 +21,8 @@ export class MemorySecretsKey implements SecretsKeySource {
   }
 
   async retire(newest: Uint8Array): Promise<void> {
-    this.keys = this.keys.slice(0, this.keys.findIndex((key) => key[0] === newest[0]) + 1);
+    const kept = this.keys.findIndex((key) => key[0] === newest[0]) + 1;
+    if (kept > 0) this.keys = this.keys.slice(0, kept);
   }
 }
 
