@@ -1,12 +1,13 @@
 /** Changes of what was seen, where somebody else writes it between the look at its version and the commit. */
 import { beforeEach, expect, it } from "vitest";
-import { systemCaller, type ChangeOptions } from "fleetwright";
+import { MemoryStorage, systemCaller, type ChangeOptions } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../lib/json.ts";
 import { addOperator, webhook } from "./support/channel-scene.ts";
 import { approved } from "./support/leaving-agents.ts";
 import { RacingStorage } from "./support/racing-storage.ts";
 import { MemorySecretsKey } from "./support/secrets-key.ts";
+import { twoProcesses } from "./support/two-processes.ts";
 
 type Change = (options: ChangeOptions) => Promise<unknown>;
 /** What is changed, and how. */
@@ -228,13 +229,28 @@ it.each(Object.keys(named))("%s that is made anew has no version that one of its
   expect(had.size).toBe(9);
 });
 
-it("an assignment that is made in the moment in which one of its name is removed has no version of that", async () => {
-  const { create, get, remove } = await named["an assignment"]!();
-  const before = await create();
-  storage.before = () => remove({});
+it("an assignment that is made in the moment in which another process removes one of its name has no version of that", async () => {
+  let before: (() => Promise<unknown>) | null = null;
+  await using processes = await twoProcesses((clock) => {
+    const shared = new MemoryStorage({ clock });
+    const commit = shared.commit.bind(shared);
+    shared.commit = async (...given) => {
+      const act = before;
+      before = null;
+      await act?.();
+      return commit(...given);
+    };
+    return shared;
+  });
+  const [first, second] = [processes.first.orchestrator, processes.second.orchestrator];
+  await first.modules.upload(systemCaller, { content: "name: m\nresources: []\n" });
+  const name = "site";
+  const create = () => first.assignments.create(systemCaller, { name, selector: "all", modules: ["m"] });
+  const { version: had } = await create();
+  before = () => second.assignments.remove(systemCaller, { name });
   const { version } = await create().catch(create);
-  expect(version).toBeGreaterThan(before.version);
-  expect((await get()).version).toBe(version);
+  expect(version).toBeGreaterThan(had);
+  expect((await second.assignments.get(systemCaller, { name })).version).toBe(version);
 });
 
 it("an assignment of a name that none had has the first version, and one of a name that is no longer known none that was", async () => {
@@ -258,4 +274,14 @@ it("an assignment of a name that none had has the first version, and one of a na
   }
   expect((await make("old")).version).toBe(last + 2);
   expect((await make("new")).version).toBe(last + 2);
+});
+
+it("any number of assignments may be removed at once", async () => {
+  const { assignments, modules } = test.orchestrator;
+  await modules.upload(systemCaller, { content: "name: m\nresources: []\n" });
+  const names = Array.from({ length: 150 }, (_, count) => `a-${count}`);
+  for (const name of names)
+    await assignments.create(systemCaller, { name, selector: "role=none", modules: ["m"] });
+  await Promise.all(names.map((name) => assignments.remove(systemCaller, { name })));
+  expect((await assignments.list(systemCaller, {})).items).toEqual([]);
 });

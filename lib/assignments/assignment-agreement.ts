@@ -192,9 +192,13 @@ export class AssignmentAgreement {
     });
   }
 
-  /** What must be written where an assignment is removed, so that none of its name ever has that version again. */
-  async removing(name: string, version: number): Promise<Write> {
-    return (await this.#mark([name, version])).write;
+  /** Lets an assignment be removed so that none of its name ever has that version again. */
+  guardRemoval<Result>(
+    name: string,
+    version: number,
+    store: (also: readonly Write[]) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#inTurn(async () => store([(await this.#mark([name, version])).write]));
   }
 
   /** Fails the step that writes it with `REVISION_CONFLICT` where another of these changes came between. */

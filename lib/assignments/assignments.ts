@@ -194,15 +194,17 @@ export class Assignments {
       const stored = await this.#service.read(name);
       const version = versionOf(stored);
       requireVersion({ revision: version }, options);
-      await this.#context.commit(
-        answering(caller),
-        [
-          { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
-          await this.#service.agreement.removing(name, version),
-          ...(await this.#service.due.change(stored.value, null)),
-        ],
-        this.#event("assignment.removed", stored.value),
-      );
+      const removal: Write = {
+        kind: "delete",
+        collection: "assignments",
+        key: name,
+        expected: stored.revision,
+      };
+      const event = this.#event("assignment.removed", stored.value);
+      await this.#service.agreement.guardRemoval(name, version, async (also) => {
+        const due = await this.#service.due.change(stored.value, null);
+        await this.#context.commit(answering(caller), [removal, ...due, ...also], event);
+      });
     });
   }
 

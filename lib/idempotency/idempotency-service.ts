@@ -213,7 +213,9 @@ export class IdempotencyService {
    *
    * @throws {OrchestratorError} `IDEMPOTENCY_ANSWER_UNKNOWN` where that is no longer this call.
    */
-  async #sameBegun({ id, call }: Claim): Promise<StoredDocument<CallDocument>> {
+  async #sameBegun({ id, call, isLanded }: Claim): Promise<StoredDocument<CallDocument>> {
+    // Never written by this process, it is the call of the one that was faster.
+    if (!isLanded) throw unknownAnswer("another process makes the call");
     const stored = await this.#context.storage.get<CallDocument>(collection, id);
     const { status, fingerprint, expires_at = Infinity } = stored?.value ?? {};
     if (!stored || status !== "begun" || fingerprint !== call.fingerprint || expires_at > call.expires_at)

@@ -110,9 +110,13 @@ export class KeyRotation {
     const { newest, ids } = this.#ring.vault;
     const left = await this.#ring.leftKeys.among(ids);
     const others = ids.filter((id) => id !== newest && !left.has(id));
-    const writes = others.map((id) => this.#ring.leftKeys.leave(id));
-    if (left.has(newest!)) writes.push(this.#ring.leftKeys.use(newest!));
-    if (writes.length > 0) await this.#context.storage.commit(writes);
+    const writes = others.map((id) => this.#ring.leftKeys.leave(id, 0));
+    const newestLeft = left.get(newest!);
+    if (newestLeft !== undefined) writes.push(this.#ring.leftKeys.use(newest!, newestLeft));
+    if (writes.length === 0) return;
+    await this.#context.storage.commit(writes).catch((error: unknown) => {
+      throw isOrchestratorError(error, "REVISION_CONFLICT") ? beingChanged() : error;
+    });
   }
 
   async #conclude(caller: Caller, rotated: RotatedKey): Promise<void> {

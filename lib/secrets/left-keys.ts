@@ -15,13 +15,18 @@ export class LeftKeys {
     this.#storage = storage;
   }
 
-  /** Which of some keys are left. */
-  async among(keyIds: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Which of some keys are left, each with the revision of what says so. */
+  async among(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const stored = await this.#storage.getMany(
       collection,
       keyIds.map((id) => placeOf(id).key),
     );
-    return new Set(keyIds.filter((_, at) => stored[at]));
+    return new Map(
+      keyIds.flatMap((id, at) => {
+        const revision = stored[at]?.revision;
+        return revision === undefined ? [] : [[id, revision]];
+      }),
+    );
   }
 
   async has(keyId: string): Promise<boolean> {
@@ -33,13 +38,13 @@ export class LeftKeys {
     return { kind: "delete", ...placeOf(keyId), expected: 0 };
   }
 
-  /** Has a key be left, or whatever it was. */
-  leave(keyId: string): Write {
-    return { kind: "put", ...placeOf(keyId), value: {} };
+  /** @param expected - The revision of what is known of it; absent = whatever it is. */
+  leave(keyId: string, expected?: number): Write {
+    return { kind: "put", ...placeOf(keyId), value: {}, ...(expected !== undefined && { expected }) };
   }
 
   /** Has a key be used, or used again. */
-  use(keyId: string): Write {
-    return { kind: "delete", ...placeOf(keyId) };
+  use(keyId: string, expected?: number): Write {
+    return { kind: "delete", ...placeOf(keyId), ...(expected !== undefined && { expected }) };
   }
 }
