@@ -52,9 +52,9 @@ export const settingTable = {
   ...ownMetricsOptions,
   ...installOptions,
   readyFile: {
-    text: "File that is there while the server is ready",
+    text: "Empty file that exists from the moment the server answers until it has stopped, also while `/readyz` says 503",
     rule: plainText({ pattern: /./ }),
-    note: "For what starts it and waits; the unit of the package does so.",
+    note: "Its folder must exist, and nothing else be there. What a killed server left goes once the next has opened its data.",
     defaultText: "none",
   },
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },

@@ -1,8 +1,8 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Program, startServerProcess } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -94,14 +94,46 @@ describe("the file of who waits for a server", () => {
     expect(existsSync(ready)).toBe(false);
   });
 
-  it("can't be one that can't be written", async () => {
-    const dataDir = join(temporaryFolder(), "data");
-    const line = await failure(["--port", "0", "--data-dir", dataDir, "--ready-file", "/proc/none/ready"]);
-    expect(line).toContain(
-      "CONFIGURATION_INVALID: --ready-file: /proc/none/ready can't be changed (ENOENT).",
-    );
+  it("stays where a second start finds the data folder in use", async () => {
+    const [dataDir, ready] = [join(temporaryFolder(), "data"), join(temporaryFolder(), "ready")];
+    await using server = await startServerProcess(dataDir, 0, { FLEETWRIGHT_READY_FILE: ready });
+    const line = await failure(["--port", "0", "--data-dir", dataDir, "--ready-file", ready]);
+    expect(line).toContain(`STORAGE_LOCKED: Process ${server.program.pid} `);
+    expect(existsSync(ready)).toBe(true);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ["in a folder that is not there", () => {}, "none/ready can't be changed (ENOENT)."],
+    ["in a file", (path) => writeFileSync(dirname(path), ""), "none/ready can't be changed (ENOTDIR)."],
+    ["with content", (path) => put(path, (at) => writeFileSync(at, "secret")), "something else is there"],
+    ["that is a folder", (path) => put(path, (at) => mkdirSync(at)), "something else is there"],
+    ["that is a link", (path) => put(path, (at) => symlinkSync(dirname(at), at)), "something else is there"],
+  ])("is refused before anything is made: one %s", async (_, make, said) => {
+    const [dataDir, ready] = [join(temporaryFolder(), "data"), join(temporaryFolder(), "none", "ready")];
+    make(ready);
+    const line = await failure(["--port", "0", "--data-dir", dataDir, "--ready-file", ready]);
+    expect(line).toMatch(/^fleetwright: CONFIGURATION_INVALID: --ready-file: /);
+    expect(line).toContain(said);
+    expect(existsSync(dataDir)).toBe(false);
+    expect(existsSync(ready)).toBe(said.startsWith("something"));
+  });
+
+  it("ends no server that can't remove it", async () => {
+    const [dataDir, ready] = [join(temporaryFolder(), "data"), join(temporaryFolder(), "ready")];
+    await using server = await startServerProcess(dataDir, 0, {}, ["--ready-file", ready]);
+    rmSync(ready);
+    mkdirSync(ready);
+    expect(await server.program.end()).toBe(0);
+    expect(server.program.stderr).toBe("");
+    expect(existsSync(ready)).toBe(true);
   });
 });
+
+/** Makes something at `path`, and the folder for it. */
+function put(path: string, make: (path: string) => void): void {
+  mkdirSync(dirname(path));
+  make(path);
+}
 
 /** Starts a server that must fail: exit code 1, nothing on standard output, one line on standard error. */
 async function failure(flags: readonly string[], environment: Record<string, string> = {}): Promise<string> {

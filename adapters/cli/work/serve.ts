@@ -1,7 +1,5 @@
-import { rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { FileStorage, isOrchestratorError, OrchestratorError, systemClock, toHex } from "fleetwright";
-import { codeOf } from "../../client/system-error.ts";
+import { isOrchestratorError, OrchestratorError, systemClock, toHex } from "fleetwright";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
 import { readAdminKeys } from "../admin-keys.ts";
@@ -12,6 +10,7 @@ import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { createLogger } from "./logger.ts";
 import { ownCommand } from "./own-command.ts";
+import { OwnedStorage, ReadyFile } from "./ready-file.ts";
 import { secretsKeyOf } from "./secrets-key.ts";
 import { type CertificateSource, GivenCertificate } from "./tls/certificate-source.ts";
 import { OwnCertificate } from "./tls/own-certificate.ts";
@@ -31,18 +30,15 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
   const { adminPublicKeys = [], ...options } = settings.orchestrator;
-  // One that was killed left it: it says nothing of this one.
-  if (readyFile !== null) changeReadyFile(readyFile, (path) => rmSync(path, { force: true }));
+  const ready = readyFile === null ? null : new ReadyFile(readyFile);
   const source = certificateSourceOf(settings);
   const shown = await source?.read();
   const server = await startServer({
     ...options,
-    storage: new FileStorage({
-      folder: dataDir,
-      clock: systemClock,
-      logger,
-      acceptLoss: flags.acceptLoss === true,
-    }),
+    storage: new OwnedStorage(
+      { folder: dataDir, clock: systemClock, logger, acceptLoss: flags.acceptLoss === true },
+      () => ready?.removeLeft(),
+    ),
     secretsKey: secretsKeyOf(settings, dataDir),
     adminPublicKeys: [...adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies,
@@ -63,23 +59,16 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);
     // Heard from before the first line: whoever reads it may stop the server at once.
     const stopped = context.untilStopped();
-    if (readyFile !== null) changeReadyFile(readyFile, (path) => writeFileSync(path, ""));
+    ready?.write();
     announce(call, server, { dataDir, adminKey, authority: source?.authorityFile ?? null });
     await stopped;
   } finally {
-    if (readyFile !== null) rmSync(readyFile, { force: true });
     renewal?.stop();
-    await server.close();
-  }
-}
-
-/** Writes or removes the file by which others see that the server is ready. */
-function changeReadyFile(path: string, change: (path: string) => void): void {
-  try {
-    change(path);
-  } catch (cause) {
-    const message = `--ready-file: ${path} can't be changed (${codeOf(cause)}).`;
-    throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+    try {
+      await server.close();
+    } finally {
+      ready?.remove(logger);
+    }
   }
 }
 
