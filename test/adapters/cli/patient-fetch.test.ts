@@ -11,18 +11,20 @@ afterEach(() => {
 /** A server that answers when it is told to, and what is said meanwhile. */
 function silentServer() {
   const told: string[] = [];
-  const answers: (() => void)[] = [];
+  const answers: ((failure: Error | null) => void)[] = [];
   vi.spyOn(globalThis, "fetch").mockImplementation(async () => {
-    const answer = deferred();
-    answers.push(() => answer.resolve());
-    await answer.promise;
+    const answer = deferred<Error | null>();
+    answers.push(answer.resolve);
+    const failure = await answer.promise;
+    if (failure) throw failure;
     return new Response("{}");
   });
   const send = patientFetch(({ message }) => void told.push(message));
-  return { told, send, answer: () => answers.splice(0).forEach((give) => give()) };
+  const answer = (failure: Error | null = null): void => answers.splice(0).forEach((give) => give(failure));
+  return { told, send, answer };
 }
 
-const said = "http://fleet.example:4748 gives no answer.";
+const said = "http://fleet.example:4748 has given no answer for 10 s.";
 
 it("says once that a server that takes the connection gives no answer, and again after one", async () => {
   const { told, send, answer } = silentServer();
@@ -42,6 +44,18 @@ it("says once that a server that takes the connection gives no answer, and again
   await second;
 });
 
+it("says so again after a request that failed", async () => {
+  const { told, send, answer } = silentServer();
+  const url = "http://fleet.example:4748/api/v1/agents";
+  for (const times of [1, 2]) {
+    const call = send(url, {});
+    vi.advanceTimersByTime(10_000);
+    expect(told).toEqual(Array.from({ length: times }, () => said));
+    answer(new TypeError("fetch failed"));
+    await expect(call).rejects.toThrow("fetch failed");
+  }
+});
+
 it.each([
   ["a query", "?show_agents=0&wait_seconds=30", {}],
   ["a body", "", { method: "POST", body: '{"modules":["web"],"wait_seconds":30}' }],
@@ -51,7 +65,7 @@ it.each([
   vi.advanceTimersByTime(39_999);
   expect(told).toEqual([]);
   vi.advanceTimersByTime(1);
-  expect(told).toEqual([said]);
+  expect(told).toEqual(["http://fleet.example:4748 has given no answer for 40 s."]);
   answer();
   await call;
 });
