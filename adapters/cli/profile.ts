@@ -56,10 +56,12 @@ export function homeFolder({ environment }: CommandContext): string {
   const config = setIn(environment, "XDG_CONFIG_HOME");
   // Its specification has a relative one passed over.
   if (config === undefined || !isAbsolute(config)) return ownFolder(join(home ?? homeOfUser(), ".config"));
-  const known = home === undefined ? null : ownFolder(join(home, ".config"));
+  const obeyed = ownFolder(config);
+  if (existsSync(obeyed)) return obeyed;
+  const ownHome = home ?? homeIfAny();
+  const known = ownHome === null ? obeyed : ownFolder(join(ownHome, ".config"));
   // Who signed in before that variable was obeyed, or set, stays signed in.
-  const isThere = known !== null && existsSync(known) && !existsSync(ownFolder(config));
-  return isThere ? known : ownFolder(config);
+  return existsSync(known) ? known : obeyed;
 }
 
 function ownFolder(config: string): string {
@@ -73,6 +75,15 @@ function homeOfUser(): string {
   } catch (cause) {
     const message = "This user has no home folder: name a folder for keys and profiles in FLEETWRIGHT_HOME.";
     throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+  }
+}
+
+/** For whom another folder will do. */
+function homeIfAny(): string | null {
+  try {
+    return homeOfUser();
+  } catch {
+    return null;
   }
 }
 
