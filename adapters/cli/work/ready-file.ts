@@ -10,7 +10,13 @@ import {
   type Stats,
 } from "node:fs";
 import { dirname } from "node:path";
-import { FileStorage, OrchestratorError, type FileStorageOptions, type Logger } from "fleetwright";
+import {
+  FileStorage,
+  isOrchestratorError,
+  OrchestratorError,
+  type FileStorageOptions,
+  type Logger,
+} from "fleetwright";
 import { codeOf } from "../../client/system-error.ts";
 
 /** An empty file that one server makes and removes; of anything else at its path it keeps its hands. */
@@ -71,7 +77,7 @@ export class ReadyFile {
     try {
       change();
     } catch (cause) {
-      if (cause instanceof OrchestratorError) throw cause;
+      if (isOrchestratorError(cause)) throw cause;
       const message = `--ready-file: ${this.#path} can't be changed (${codeOf(cause)}).`;
       throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
     }
