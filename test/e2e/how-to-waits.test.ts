@@ -19,11 +19,15 @@ const lines = pages.flatMap((page) =>
     .filter(({ language }) => language === "sh")
     .flatMap(({ text }) => text.split("\n").map((line) => ({ page, line }))),
 );
-const wait = lines.find(({ page, line }) => page.endsWith("/run-the-server.md") && line.includes("readyz"))!;
+/** After an upgrade and on the way back: an older unit starts a server without waiting for it. */
+const waitsOfUpgrades = lines
+  .filter(({ page, line }) => page.endsWith("/upgrade.md") && line.includes("readyz"))
+  .map(({ line }) => line);
+const waits = [...new Set(waitsOfUpgrades)];
 
-/** Runs the line of the page against another port, with fewer attempts. */
-async function run(port: number, attempts: number): Promise<{ code: number; stdout: string }> {
-  const command = wait.line.replace("4748", String(port)).replace(/--retry \d+/, `--retry ${attempts}`);
+/** Runs a line of the page against another port, with fewer attempts. */
+async function run(line: string, port: number, attempts: number): Promise<{ code: number; stdout: string }> {
+  const command = line.replace("4748", String(port)).replace(/--retry \d+/, `--retry ${attempts}`);
   const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "ignore"] });
   let stdout = "";
   child.stdout.setEncoding("utf8").on("data", (piece: string) => (stdout += piece));
@@ -31,17 +35,34 @@ async function run(port: number, attempts: number): Promise<{ code: number; stdo
   return { code, stdout };
 }
 
+it.each(["Upgrade", "Go back"])("a server from a checkout gets its unit with its program: %s", (section) => {
+  const blocks = blocksOf("docs/how-to/upgrade.md").filter((block) => block.section === section);
+  const [install, unit, start] = ["npm install", "daemon-reload", "readyz"].map((part) =>
+    blocks.findIndex(({ text }) => text.includes(part)),
+  );
+  expect(unit).toBe(install! + 1);
+  expect(start).toBeGreaterThan(unit!);
+  const first = blocksOf("docs/how-to/run-the-server.md").flatMap(({ text }) => text.split("\n"));
+  const lines = blocks[unit!]!.text.trim().split("\n");
+  expect(lines).toEqual([first.find((line) => line.startsWith("sed ")), "systemctl daemon-reload"]);
+});
+
 describe("what waits for the server on a page", () => {
   it("is no loop that a server which never comes keeps running", () => {
     expect(lines.length).toBeGreaterThan(100);
     expect(lines.filter(({ line }) => /^\s*(?:until|while) /.test(line))).toEqual([]);
   });
 
-  it("ends with an error where no server comes", { timeout: 30_000 }, async () => {
-    expect(await run(await freePort(), 1)).toEqual({ code: 7, stdout: "" });
+  it("is on the page of upgrades once for each way", () => {
+    expect(waitsOfUpgrades).toHaveLength(2);
   });
 
-  it("prints the answer of a server that comes, and is not ready at first", { timeout: 60_000 }, async () => {
+  it.each(waits)("ends with an error where no server comes: %s", { timeout: 30_000 }, async (line) => {
+    expect(await run(line, await freePort(), 1)).toEqual({ code: 7, stdout: "" });
+  });
+
+  const comes = "prints the answer of a server that comes, and is not ready at first: %s";
+  it.each(waits)(comes, { timeout: 60_000 }, async (line) => {
     const port = await freePort();
     let asked = 0;
     const server = createServer((_, response) => {
@@ -50,7 +71,7 @@ describe("what waits for the server on a page", () => {
       response.end(asked === 1 ? "not yet" : '{"status":"ok"}');
     });
     onTestFinished(() => void server.close());
-    const found = run(port, 40);
+    const found = run(line, port, 40);
     server.listen(port, "127.0.0.1");
     expect(await found).toEqual({ code: 0, stdout: '{"status":"ok"}' });
     expect(asked).toBe(2);

@@ -87,10 +87,12 @@ describeOnThrowawayMachine(
         await isBack("web-1");
         expect(json<{ tags: object }>("agents show web-1").tags).toEqual({ role: "web" });
 
-        run(scriptOf(steps("upgrade", "Upgrade")));
+        const withUnit = (section: string): string =>
+          run(`cd ${sourceFolder}/packaging/server/files\n${scriptOf(steps("upgrade", section))}`);
+        withUnit("Upgrade");
         await isBack("web-1");
         run("fleetwright tags set web-1 later=yes");
-        run(scriptOf(steps("upgrade", "Go back")));
+        withUnit("Go back");
         await isBack("web-1");
         expect(json<{ tags: object }>("agents show web-1").tags).toEqual({ role: "web" });
         run("rm -r /var/lib/fleetwright.newer /var/lib/fleetwright.lost");
