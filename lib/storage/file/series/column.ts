@@ -1,6 +1,6 @@
 /** A column of doubles as bytes, bit for bit: packed whole numbers where all of them are decimals, else what changed from one to the next. */
 import type { ByteReader, ByteWriter } from "./bytes.ts";
-import { powerOf, toWholes } from "./decimals.ts";
+import { maxScale, powerOf, toWholes } from "./decimals.ts";
 import { readIntegers, writeIntegers } from "./integers.ts";
 
 /** In the place of the scale: the column is not of decimals. */
@@ -18,10 +18,15 @@ export function writeColumn(out: ByteWriter, values: Float64Array): void {
   writeIntegers(out, decimals.wholes);
 }
 
-/** Reads what {@link writeColumn} wrote. */
+/**
+ * Reads what {@link writeColumn} wrote.
+ *
+ * @throws {RangeError} where it is something else.
+ */
 export function readColumn(input: ByteReader, count: number): Float64Array {
   const scale = input.byte();
   if (scale === changedBytes) return readChangedBytes(input, count);
+  if (scale > maxScale) throw new RangeError("There is no such scale.");
   const values = readIntegers(input, count);
   if (scale === 0) return values;
   const power = powerOf(scale);

@@ -8,6 +8,8 @@
 import type { ByteReader, ByteWriter } from "./bytes.ts";
 
 const maxOrder = 2;
+/** Differences of differences are within 2^51 on either side of 0, and so no further apart than 2^52. */
+const maxWidth = 53;
 const pieceBits = 24;
 const piece = 2 ** pieceBits;
 
@@ -42,11 +44,16 @@ export function writeIntegers(out: ByteWriter, numbers: Float64Array): void {
   writePacked(out, rest, plan);
 }
 
-/** Reads what {@link writeIntegers} wrote. */
+/**
+ * Reads what {@link writeIntegers} wrote.
+ *
+ * @throws {RangeError} where it is something else.
+ */
 export function readIntegers(input: ByteReader, count: number): Float64Array {
   const head = input.byte();
   const order = head >> 6;
   const width = head & 63;
+  if (order > maxOrder || width > maxWidth) throw new RangeError("Numbers are not packed like this.");
   const first = order > 0 ? input.signed() : 0;
   const second = order > 1 ? input.signed() : 0;
   const base = input.signed();
@@ -161,6 +168,7 @@ function readPacked(input: ByteReader, numbers: Float64Array, width: number): vo
   const distances: number[] = [];
   for (let left = input.unsigned(), place = 0; left > 0; left--) {
     place += input.unsigned();
+    if (place >= numbers.length) throw new RangeError("An exception is behind the last number.");
     places.push(place);
     distances.push(input.signed());
   }

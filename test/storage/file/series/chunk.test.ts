@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ByteReader } from "../../../../lib/storage/file/series/bytes.ts";
 import { decodeChunk, encodeChunk, readChunk } from "../../../../lib/storage/file/series/chunk.ts";
+import { readColumn } from "../../../../lib/storage/file/series/column.ts";
 import { Head, readRows } from "../../../../lib/storage/file/series/head.ts";
 import { joinTables, rowsFrom, tableOf, wholeTable } from "../../../../lib/storage/file/series/table.ts";
 import type { SampleRow } from "../../../../lib/storage/storage.ts";
@@ -126,4 +128,14 @@ test("a series is read when it is its turn, and whether it is wanted is asked th
   );
   for (const { name } of series) expect(asked.at(-1)).toBe(name);
   expect(asked).toEqual(["cpu", "load", "disk"]);
+});
+
+/** They were read as other numbers than had been written, or as none, and nobody heard of it. */
+test.each([
+  ["a scale that there is not", [10, 0, 0, 1, 0]],
+  ["differences of a third order", [0, 3 * 64, 0, 0, 0, 1, 0]],
+  ["numbers that are wider than any", [0, 54, 0, 1, 0, ...Array<number>(14).fill(0)]],
+  ["an exception behind the last number", [0, 0, 0, 1, 1, 2, 0]],
+])("a column with %s can't be read", (_what, bytes) => {
+  expect(() => readColumn(new ByteReader(Uint8Array.from(bytes)), 2)).toThrow(RangeError);
 });

@@ -60,6 +60,13 @@ it.each<[string, (body: Uint8Array) => Uint8Array, Record<string, number>, strin
     { cpu: 6, load: 4, memory: 6 },
     "load",
   ],
+  // Its scale: one that would make a value of none.
+  [
+    "the scale of a series",
+    (body) => withByte(body, behind(body, "load") + 2, 30),
+    { cpu: 6, load: 4, memory: 6 },
+    "load",
+  ],
   ["the end", (body) => body.slice(0, behind(body, "load")), { cpu: 6, load: 4, memory: 4 }, undefined],
   ["the times", () => new Uint8Array([200]), { cpu: 4, load: 4, memory: 4 }, undefined],
 ])("tells where %s can't be decoded, and goes on with the rest", async (_what, change, counts, told) => {
