@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -14,18 +13,16 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Host, HostCommand } from "../../../lib/host/host.ts";
-import { LocalHost } from "../../../lib/host/local-host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
-import type { AppliedResource } from "../../../lib/state/run/applied-resource.ts";
 import { runState } from "../../../lib/state/run/engine.ts";
 import { lawFolder, type LawSubject } from "../../../lib/testing/resource-laws.ts";
+import { cloneOf, git } from "../../support/git-clone.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
 import { gitPrograms, type ModelRepository } from "../../support/machine/git.ts";
 import { hasPrograms } from "../../support/programs.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const first = "1".repeat(40);
 const second = "2".repeat(40);
@@ -148,23 +145,6 @@ test("what git says is quoted without the password in an address", async () => {
   });
 });
 
-/** A clone in a folder of its own, applied and removed by runs that follow each other. */
-function clone(url: string) {
-  const folder = temporaryFolder();
-  const host = new LocalHost({ stateFolder: join(folder, "state") });
-  const path = join(folder, "clone");
-  let applied: AppliedResource[] = [];
-  const run = async (more: JsonObject | null) => {
-    const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
-    const { signal } = new AbortController();
-    const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
-    const result = await runState({ mode: "apply", desired, applied, ...options });
-    ({ applied } = result);
-    return result.results[0];
-  };
-  return { path, folder, run };
-}
-
 /** Leaves a lock of a git that is gone; of before the machine started, or of this minute. */
 function lock(path: string, name: string, when: "before" | "now"): string {
   const file = join(path, ".git", name);
@@ -173,16 +153,19 @@ function lock(path: string, name: string, when: "before" | "now"): string {
   return file;
 }
 
+/** Commits a page with a line, and gives the hash. */
+function commit(tree: string, content: string): string {
+  writeFileSync(join(tree, "page"), `${content}\n`);
+  git(tree, "add", ".");
+  git(tree, "commit", "-qm", content);
+  return git(tree, "rev-parse", "HEAD");
+}
+
 const here = hasPrograms("clones on this machine", "git", "rm");
 
 describe.skipIf(!here)("on this machine", () => {
   const base = mkdtempSync(join(tmpdir(), "fleetwright-git-"));
   afterAll(() => rmSync(base, { recursive: true }));
-  const git = (cwd: string, ...args: string[]): string => {
-    const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
-    return execFileSync("git", [...identity, ...args], { cwd, encoding: "utf8", stdio: "pipe" }).trim();
-  };
-
   /** A bare repository with a tag v1 and a branch main after it, and the tree it is pushed from. */
   function makeRepository(name: string): { url: string; tree: string } {
     const [bare, tree] = [join(base, `${name}.git`), join(base, name)];
@@ -200,19 +183,12 @@ describe.skipIf(!here)("on this machine", () => {
     return { url: `file://${bare}`, tree };
   }
 
-  function commit(tree: string, content: string): string {
-    writeFileSync(join(tree, "page"), `${content}\n`);
-    git(tree, "add", ".");
-    git(tree, "commit", "-qm", content);
-    return git(tree, "rev-parse", "HEAD");
-  }
-
   // Also a group that is skipped is collected.
   describeLaws(here ? subjects(makeRepository("laws").url, "v1") : {}, { "on this machine": localHost });
 
   test("a branch is followed, a tag and a commit are stayed at, as git itself says", async () => {
     const { url, tree } = makeRepository("follow");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     expect(await run({ revision: "main" })).toMatchObject({ outcome: "changed", action: "create" });
     expect(git(path, "rev-parse", "HEAD")).toBe(git(tree, "rev-parse", "main"));
     expect(git(path, "status", "--porcelain")).toBe("");
@@ -233,7 +209,7 @@ describe.skipIf(!here)("on this machine", () => {
   test("a depth fetches no more history than it says, also for a commit", async () => {
     const { url, tree } = makeRepository("shallow");
     for (const revision of ["main", "v1", git(tree, "rev-parse", "main")]) {
-      const { path, run } = clone(url);
+      const { path, run } = cloneOf(url);
       expect((await run({ revision, depth: 1 }))?.outcome).toBe("changed");
       expect(git(path, "rev-list", "--count", "HEAD")).toBe("1");
     }
@@ -241,7 +217,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("changed files are kept without force, whatever is wanted", async () => {
     const { url } = makeRepository("dirty");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({ revision: "v1" });
     writeFileSync(join(path, "page"), "mine\n");
     expect((await run({ revision: "v1" }))?.outcome).toBe("unchanged");
@@ -255,7 +231,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("a clone with files that nobody knows of is not removed", async () => {
     const { url } = makeRepository("precious");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({});
     writeFileSync(join(path, "upload"), "precious");
     const message = `${path} holds new or changed files, which only force deletes.`;
@@ -270,7 +246,7 @@ describe.skipIf(!here)("on this machine", () => {
     "whether a removal deletes changed files says the last version (%s, then %s)",
     async (first, last, outcome) => {
       const { url } = makeRepository(`forced-${first}`);
-      const { path, run } = clone(url);
+      const { path, run } = cloneOf(url);
       await run({ force: first });
       await run({ force: last });
       writeFileSync(join(path, "upload"), "precious");
@@ -281,7 +257,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("a remote with more addresses and branches than one is taken over, and its branches stay", async () => {
     const { url } = makeRepository("remotes");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({ revision: "v1" });
     const more = "+refs/pull/*/head:refs/remotes/origin/pull/*";
     git(path, "config", "--add", "remote.origin.fetch", more);
@@ -293,7 +269,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("no hook is run", async () => {
     const { url, tree } = makeRepository("hooks");
-    const { path, folder, run } = clone(url);
+    const { path, folder, run } = cloneOf(url);
     await run({ revision: "v1" });
     const hook = join(path, ".git/hooks/post-checkout");
     mkdirSync(join(path, ".git/hooks"), { recursive: true });
@@ -313,7 +289,7 @@ describe.skipIf(!here)("on this machine", () => {
       // As a power loss may leave it.
       (path: string) => (mkdirSync(path), git(path, "init", "-q"), lock(path, "HEAD", "before")),
     ]) {
-      const { path, run } = clone(url);
+      const { path, run } = cloneOf(url);
       leave(path);
       expect((await run({}))?.outcome).toBe("changed");
       expect(git(path, "status", "--porcelain")).toBe("");
@@ -322,7 +298,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("locks that a power loss left are in the way of neither a change nor a removal", async () => {
     const { url } = makeRepository("locked");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({ revision: "v1" });
     for (const name of ["index.lock", "HEAD.lock", "config.lock", "shallow.lock"]) lock(path, name, "before");
     expect(await run({})).toMatchObject({ outcome: "changed" });
@@ -339,7 +315,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("a lock that was made since the machine started is somebody's", async () => {
     const { url } = makeRepository("busy");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({ revision: "v1" });
     const held = lock(path, "index.lock", "now");
     expect(await run({})).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED" });
@@ -348,7 +324,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("an interrupted removal is finished, though the files that are gone look changed", async () => {
     const { url } = makeRepository("leaving");
-    const { path, run } = clone(url);
+    const { path, run } = cloneOf(url);
     await run({});
     git(path, "config", "fleetwright.removing", "true");
     rmSync(join(path, "page"));
@@ -358,7 +334,7 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("a folder with something else in it is left alone, and the repository above it too", async () => {
     const { url } = makeRepository("other");
-    const { path, folder, run } = clone(url);
+    const { path, folder, run } = cloneOf(url);
     git(folder, "init", "-q");
     mkdirSync(path);
     writeFileSync(join(path, "theirs"), "");
@@ -371,9 +347,9 @@ describe.skipIf(!here)("on this machine", () => {
 
   test("a revision that is not there, and a repository that is not, are said", async () => {
     const { url } = makeRepository("missing");
-    const { run } = clone(url);
+    const { run } = cloneOf(url);
     expect((await run({ revision: "none" }))?.message).toContain('has no branch or tag "none"');
-    const nowhere = await clone(`${url}.not`).run({});
+    const nowhere = await cloneOf(`${url}.not`).run({});
     expect(nowhere).toMatchObject({ code: "COMMAND_FAILED", exit_code: 128 });
   });
 
@@ -384,7 +360,7 @@ describe.skipIf(!here)("on this machine", () => {
     git(outer.tree, ...allow, "submodule", "add", "-q", inner.url, "sub");
     commit(outer.tree, "with a submodule");
     git(outer.tree, "push", "-q", outer.url.slice(7), "main");
-    const { path, run } = clone(outer.url);
+    const { path, run } = cloneOf(outer.url);
     // Git itself refuses a submodule from a path of the machine; so does the resource, unless the machine allows it.
     expect(await run({ submodules: true })).toMatchObject({ code: "COMMAND_FAILED" });
     git(path, ...allow, "submodule", "--quiet", "update", "--init");

@@ -33,8 +33,16 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
   const names = files.list(place.path);
   if (names.length === 0) return { kind: "begun", empty: true };
   if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
-  if (!hasHead(place, machine) && names.length === 1) return { kind: "begun", empty: false };
-  if (!files.stat(`${place.path}/.git/HEAD`)) return { kind: "folder" };
+  if (!hasHead(place, machine)) {
+    if (names.length === 1) return { kind: "begun", empty: false };
+    if (!files.stat(`${place.path}/.git/HEAD`)) return { kind: "folder" };
+    // At another commit than before, its files would look changed or, worse, up to date.
+    throw refuse(
+      place.path,
+      "holds a clone whose .git/HEAD is empty, as after a power loss, and files: write the second hash of the last " +
+        "line of .git/logs/HEAD into it, or delete the clone",
+    );
+  }
   const own = (await askInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
   // Git looks in the folders above too, where the one at the path is no good.
   if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
