@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { createAssignmentInput } from "../assignments/schemas.ts";
 import type { JsonObject } from "../json.ts";
+import { isOfPlace } from "../internal/schema-issues.ts";
 import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import {
   invalidConfig,
@@ -67,11 +68,10 @@ const rules: Partial<Readonly<Record<FolderKind, Rule>>> = {
 /** As faults of other fields are told. */
 function inWordsOfFolder(issue: ConfigIssue, config: JsonObject): ConfigIssue {
   const [, field, ...deeper] = issue.path;
-  const isMissing =
-    issue.kind === "invalid_type" && deeper.length === 0 && config[String(field)] === undefined;
+  const isMissing = isOfPlace(issue.kind) && deeper.length === 0 && config[String(field)] === undefined;
   return isMissing
     ? { ...issue, message: `"${String(field)}" is missing.` }
-    : { ...issue, message: inWordsOfYaml(issue.message) };
+    : { ...issue, message: inWordsOfYaml(issue) };
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { isOrchestratorError, type ErrorCode, type Issue } from "../errors.ts";
 import { didYouMean } from "../internal/check-options.ts";
-import { withoutEchoes } from "../internal/schema-issues.ts";
+import { isOfPlace, withoutEchoes } from "../internal/schema-issues.ts";
 import { inWordsOfYaml, type YamlText } from "../module-format/yaml-text.ts";
 import type { DeclaredThing, FolderFault } from "./fleet-folder.ts";
 import { keysAt } from "./schema-keys.ts";
@@ -33,9 +33,9 @@ export function toFaults(
         const message = `"${key}" is not known here${didYouMean(key, keysAt(schema, inner)) || "."}`;
         return { file, code, path: [...path, key], message, ...text.place([...path, key], "key") };
       });
-    if (issue.code === "invalid_type" && text.lacks(path))
+    if (isOfPlace(issue.code) && text.lacks(path))
       return [{ file, code, path, message: `"${String(path.at(-1))}" is missing.`, ...text.place(path) }];
-    return [{ file, code, path, message: inWordsOfYaml(issue.message), ...text.place(path) }];
+    return [{ file, code, path, message: inWordsOfYaml(issue), ...text.place(path) }];
   });
 }
 

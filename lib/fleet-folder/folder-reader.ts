@@ -137,7 +137,7 @@ class FolderReader {
     const issue = { path: [label], ...place };
     if (!read.success) {
       this.#hasFaultyLabel = true;
-      return this.#fault(file, { ...issue, message: inWordsOfYaml(read.error.issues[0]!.message) });
+      return this.#fault(file, { ...issue, message: inWordsOfYaml(read.error.issues[0]!) });
     }
     if (this.#label) {
       const first = this.#label.place;
@@ -170,7 +170,7 @@ class FolderReader {
     if (!nameFault.success)
       this.#fault(file, {
         path: base,
-        message: `${JSON.stringify(name)}: ${inWordsOfYaml(nameFault.error.issues[0]!.message)}`,
+        message: `${JSON.stringify(name)}: ${inWordsOfYaml(nameFault.error.issues[0]!)}`,
         ...at(),
       });
     this.#requireNew({ kind, name, file, at });

@@ -8,7 +8,13 @@ export interface SchemaFault {
   /** The fields that are not known. */
   keys?: readonly string[];
   /** What is wrong with a key of a record. */
-  issues?: readonly { message: string }[];
+  issues?: readonly SchemaFault[];
+  /** What may stand there, of a value that is one of a few. */
+  values?: readonly unknown[];
+  /** What may stand there, of a field that tells shapes apart. */
+  options?: readonly unknown[];
+  /** What each of several shapes finds wrong. */
+  errors?: readonly (readonly SchemaFault[])[];
 }
 
 /**
@@ -16,24 +22,28 @@ export interface SchemaFault {
  * said to be, and a key that is not acceptable says what one is.
  */
 export function toIssues(faults: readonly SchemaFault[]): Issue[] {
-  return withoutEchoes(faults).flatMap(({ path, message, code, keys = [], issues = [] }) => {
+  return withoutEchoes(faults).flatMap((fault) => {
+    const { path, keys = [] } = fault;
     const steps = path.map((step) => (typeof step === "number" ? step : String(step)));
     if (keys.length > 0)
       return keys.map((key) => ({ path: [...steps, key], message: "There is no such field." }));
-    return [
-      {
-        path: steps,
-        message: isMissing({ code, message })
-          ? "This field is missing."
-          : inPlainWords(issues[0]?.message ?? message),
-      },
-    ];
+    return [{ path: steps, message: isMissing(fault) ? "This field is missing." : inPlainWords(fault) }];
   });
 }
 
 /** The value itself is not among what a schema tells. */
-function isMissing({ code, message }: Pick<SchemaFault, "code" | "message">): boolean {
+function isMissing({ code, message, errors = [] }: SchemaFault): boolean {
+  if (code === "invalid_union") return errors.some((faults) => faults.some(isMissingItself));
   return code === "invalid_type" && message.endsWith("received undefined");
+}
+
+function isMissingItself(fault: SchemaFault): boolean {
+  return fault.path.length === 0 && isMissing(fault);
+}
+
+/** Whether a fault is that what stands at its place, or nothing, has none of the shapes that it may have. */
+export function isOfPlace(code: string | undefined): boolean {
+  return code === "invalid_type" || code === "invalid_union";
 }
 
 /** Without what a schema says of the size of a value that has the wrong type. */
@@ -47,18 +57,66 @@ export function withoutEchoes<Fault extends Pick<SchemaFault, "path" | "code">>(
   );
 }
 
+/** Of shapes that a value may have, and of fields that are not known, those that are told. */
+const toldParts = 8;
+
 /** What the schema library itself says of a wrong value, in our words; what a schema says is ours already. */
-export function inPlainWords(message: string): string {
+export function inPlainWords(fault: Omit<SchemaFault, "path">): string {
+  const { message, code, keys, issues: [ofKey] = [], values, options, errors = [] } = fault;
+  if (code === "unrecognized_keys" && keys)
+    return `There is no field ${orOf(keys.slice(0, toldParts).map(sayValue))}.`;
+  if (code === "invalid_key" && ofKey) return inPlainWords(ofKey);
+  if (message === "Invalid input" && errors.length > 0) return sayShapes(errors);
+  if (/^Invalid discriminator value\b/.test(message) && options)
+    return `This must be ${orOf(options.map(sayValue))}.`;
+  if (/^Invalid (?:option|input): expected /.test(message) && values)
+    return `This must be ${orOf(values.map(sayValue))}.`;
   const [, type, received] = /^Invalid input: expected (\w+), received (\w+)$/.exec(message) ?? [];
   if (type !== undefined && received !== undefined) return `This must be ${sayTypes(type, received)}.`;
-  const [, options] = /^Invalid option: expected one of (.+)$/.exec(message) ?? [];
-  if (options !== undefined) return `This must be ${orOf(options.split(/\|(?=["\d])/))}.`;
-  const [, only] = /^Invalid input: expected (\S+)$/.exec(message) ?? [];
-  if (only !== undefined) return `This must be ${only}.`;
+  const [, must] = /^Invalid (?:string|number): must (.+)$/.exec(message) ?? [];
+  if (must !== undefined) return `This must ${must}.`;
+  if (message === "Invalid input") return "This is not accepted here.";
+  const [, format] = (code === "invalid_format" && /^Invalid (.+)$/.exec(message)) || [];
+  if (format !== undefined) return `This must be ${/^[aeio]/i.test(format) ? "an" : "a"} ${format}.`;
+  return saySize(message) ?? message;
+}
+
+function saySize(message: string): string | null {
   const [, is, sign = "", size = "", unit = ""] =
     /^Too (?:small|big): expected \w+ to (be|have) (exactly |[<>]=?)(\S+)(?: (\w+))?$/.exec(message) ?? [];
-  if (is === undefined) return message;
+  if (is === undefined) return null;
   return `This must ${[is, comparisons[sign], size, size === "1" ? unit.replace(/s$/, "") : unit].filter((word) => word !== "").join(" ")}.`;
+}
+
+/** What each of several shapes finds wrong, as one sentence. */
+function sayShapes(errors: NonNullable<SchemaFault["errors"]>): string {
+  // Where a value is a map, say, the shapes that are none have nothing to tell of it.
+  const within = errors.filter((faults) =>
+    faults.some(({ path, code }) => path.length > 0 || code === "unrecognized_keys"),
+  );
+  const said = (within.length > 0 ? within : errors).map((faults) => sayInner(withoutEchoes(faults)[0]!));
+  const texts = [...new Set(said)].slice(0, toldParts);
+  const parts = texts.map((text) => /^This must be (.+?)(?:, not ([^,]+))?\.$/.exec(text));
+  if (!parts.every((part) => part !== null)) {
+    const [first, ...more] = texts.map((text) => text.replace(/\.$/, ""));
+    return `${orOf([first!, ...more.map(inSentence)])}.`;
+  }
+  const [received, ...others] = new Set(parts.map((part) => part[2]));
+  const what = orOf([...new Set(parts.map((part) => part[1]!))]);
+  return `This must be ${what}${received !== undefined && others.length === 0 ? `, not ${received}` : ""}.`;
+}
+
+function sayInner(fault: SchemaFault): string {
+  const text = isMissing(fault) ? "This field is missing." : inPlainWords(fault);
+  return fault.path.length === 0 ? text : `${fault.path.map(String).join(".")}: ${inSentence(text)}`;
+}
+
+function inSentence(text: string): string {
+  return text.replace(/^Th(?=is |ere )/, "th");
+}
+
+function sayValue(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 const comparisons: Readonly<Record<string, string>> = {

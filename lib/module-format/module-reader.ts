@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { isOfPlace, type SchemaFault, withoutEchoes } from "../internal/schema-issues.ts";
 import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { parseSelector } from "../selectors/parse.ts";
@@ -213,7 +214,7 @@ export class ModuleReader {
       if (resolution.ok) return this.#note(resolution.resource, isLiteral, written);
       for (const issue of resolution.issues) {
         if (isOpen(issue.path, open)) continue;
-        this.#addSaid([...path, ...issue.path], issue.message);
+        this.#addSaid([...path, ...issue.path], issue);
       }
     }
     if (isLiteral && common["sensitive"] !== true) identity ??= written;
@@ -233,7 +234,7 @@ export class ModuleReader {
 
   /** Tells what a schema found; what a template decides, at `open`, is not known to be wrong. */
   *#addZodIssues(error: z.ZodError, base: Issue["path"], open: readonly Issue["path"][] = []): Work<void> {
-    for (const issue of error.issues) {
+    for (const issue of withoutEchoes(error.issues)) {
       yield* this.#pause(costs.fault);
       if (issue.code !== "unrecognized_keys" && isOpen(issue.path, open)) continue;
       const path = [...base, ...issue.path.map((key) => (typeof key === "symbol" ? String(key) : key))];
@@ -243,21 +244,21 @@ export class ModuleReader {
           this.#add([...path, key], `"${key}" is not known here.`, "key");
         }
       } else if (issue.code === "invalid_key") {
-        this.#add(path, issue.issues[0]?.message ?? issue.message, "key");
-      } else if (issue.code === "invalid_type" && this.#text.lacks(path)) {
+        this.#add(path, inWordsOfYaml(issue), "key");
+      } else if (isOfPlace(issue.code) && this.#text.lacks(path)) {
         this.#add(path, path.length === 0 ? emptyText : `"${String(path.at(-1))}" is missing.`);
       } else {
-        this.#addSaid(path, issue.message);
+        this.#addSaid(path, issue);
       }
     }
   }
 
-  #addSaid(path: Issue["path"], message: string): void {
+  #addSaid(path: Issue["path"], fault: SchemaFault): void {
     const written = path.reduce<unknown>(
       (value, key) => (value as JsonObject | null)?.[key],
       this.#text.value,
     );
-    this.#add(path, inWordsOfYaml(message, typeof written === "string"));
+    this.#add(path, inWordsOfYaml(fault, typeof written === "string"));
   }
 
   #add(path: Issue["path"], message: string, part: "key" | "value" = "value"): void {

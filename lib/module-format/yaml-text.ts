@@ -249,8 +249,8 @@ function refusalOf(key: ParsedNode): string {
  *
  * @param isText - Whether text stands there, of which a template made something else.
  */
-export function inWordsOfYaml(message: string, isText = false): string {
-  const plain = inPlainWords(message);
+export function inWordsOfYaml(fault: Parameters<typeof inPlainWords>[0], isText = false): string {
+  const plain = inPlainWords(fault);
   if (plain.endsWith(", not null.")) return plain.replace(/, not null\.$/, ", and is empty.");
   return isText
     ? plain

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { didYouMean } from "../internal/check-options.ts";
-import { inPlainWords } from "../internal/schema-issues.ts";
+import { inPlainWords, withoutEchoes } from "../internal/schema-issues.ts";
 import type { JsonObject } from "../json.ts";
 import { identityKeyAmong, type ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
@@ -135,9 +135,9 @@ function fault(path: Issue["path"], message: string): Resolution {
 }
 
 function toIssues(error: z.ZodError): Issue[] {
-  return error.issues.map(({ path, message }) => ({
-    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
-    message: inPlainWords(message),
+  return withoutEchoes(error.issues).map((issue) => ({
+    path: issue.path.map((key) => (typeof key === "symbol" ? String(key) : key)),
+    message: inPlainWords(issue),
   }));
 }
 

@@ -22,6 +22,20 @@ it.each([
   expect(toIssues(faults)).toEqual([{ path, message }]);
 });
 
+it.each([
+  [{ size: "a" }, ["shape"], 'This must be "box" or "ball".'],
+  [{ shape: "x" }, ["shape"], 'This must be "box" or "ball".'],
+])("%j is told which shapes there are", (value, path, message) => {
+  const shapes = [z.object({ shape: z.literal("box") }), z.object({ shape: z.literal("ball") })] as const;
+  const faults = z.discriminatedUnion("shape", shapes).safeParse(value).error!.issues as SchemaFault[];
+  expect(toIssues(faults)).toEqual([{ path, message }]);
+});
+
+it("a field of one of several shapes that is not there is missing", () => {
+  const faults = z.object({ a: z.union([z.string(), z.number()]) }).safeParse({}).error!.issues;
+  expect(toIssues(faults as SchemaFault[])).toEqual([{ path: ["a"], message: "This field is missing." }]);
+});
+
 it("each field that is not known has a place of its own", () => {
   const faults = schema.safeParse({ name: "a", y: 1, z: 2 }).error!.issues as SchemaFault[];
   expect(toIssues(faults).map(({ path }) => path)).toEqual([["y"], ["z"]]);
@@ -44,10 +58,48 @@ it.each([
   [z.number().min(1), 0, "This must be at least 1."],
   [z.number().gt(1), 1, "This must be more than 1."],
   [z.number().lt(1), 1, "This must be less than 1."],
+  [z.literal("a b"), 5, 'This must be "a b".'],
+  [z.enum(["a|1", "b"]), 5, 'This must be "a|1" or "b".'],
+  [z.literal([true, null, "a"]), 5, 'This must be true, null or "a".'],
+  [z.number().multipleOf(5), 3, "This must be a multiple of 5."],
+  [z.uuid(), "b", "This must be a UUID."],
+  [z.url(), "b", "This must be a URL."],
+  [z.iso.datetime(), "b", "This must be an ISO datetime."],
+  [z.ipv4(), "b", "This must be an IPv4 address."],
+  [z.string().regex(/^a$/), "b", "This must match pattern /^a$/."],
+  [z.string().startsWith("a"), "b", 'This must start with "a".'],
+  [z.string().refine(() => false), "b", "This is not accepted here."],
+  [z.record(z.string().regex(/^a$/), z.string()), { b: "c" }, "This must match pattern /^a$/."],
+  [z.union([z.string(), z.number()]), true, "This must be text or a number, not a boolean."],
+  [z.union([z.int(), z.string()]), 1.5, "This must be a whole number or text."],
+  [z.union([z.int(), z.string(), z.int()]), null, "This must be a number or text, not null."],
+  [z.union([z.literal("all"), z.number()]), "a", 'This must be "all" or a number.'],
+  [
+    z.union([z.string("an address"), z.boolean()]),
+    5,
+    "an address or this must be true or false, not a number.",
+  ],
+  [
+    z.union([z.string(), z.strictObject({ a: z.number() })]),
+    { a: "b" },
+    "a: this must be a number, not text.",
+  ],
+  [z.strictObject({}), { b: 1, c: 2 }, 'There is no field "b" or "c".'],
+  [z.union([z.string(), z.strictObject({})]), { b: 1 }, 'There is no field "b".'],
+  [
+    z.union(["a", "b"].map((key) => z.strictObject({ [key]: z.number() }))),
+    { a: "x", b: "x" },
+    "a: this must be a number, not text or b: this must be a number, not text.",
+  ],
+  [
+    z.union(Array.from({ length: 99 }, (_, n) => z.literal(n))),
+    "a",
+    "This must be 0, 1, 2, 3, 4, 5, 6 or 7.",
+  ],
   [z.string("an address"), 5, "an address"],
   [z.number().refine(() => false, "no"), 5, "no"],
 ])("what the schema library says of a wrong value is said in our words: %#", (schemaOf, value, expected) => {
-  expect(schemaOf.safeParse(value).error!.issues.map(({ message }) => inPlainWords(message))).toEqual([
+  expect(schemaOf.safeParse(value).error!.issues.map((fault) => inPlainWords(fault as SchemaFault))).toEqual([
     expected,
   ]);
 });

@@ -14,6 +14,17 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   ["nothing but a comment", "# later\n", ["1:1 The module is missing: the text is empty."]],
   ["a list in its place", "- a\n", ["1:1 This must be a map, not a list."]],
   ["a map of resources", "name: a\nresources:\n  a: {}\n", ["3:3 This must be a list, not a map."]],
+  [
+    "a param of a type that there is not",
+    "name: a\nparams:\n  p: { type: strin }\nresources: []\n",
+    [/^3:14 This must be "string", .* or "\w+"\.$/],
+  ],
+  ["a param without a type", "name: a\nparams:\n  p: {}\nresources: []\n", ['3:6 "type" is missing.']],
+  [
+    "a list in the place of a text",
+    `${head}  - { type: git, path: /a, repository: [] }\n`,
+    ["3:40 This must be text, not a list."],
+  ],
   ["no resources", "name: a\nresources:\n", ["2:11 This must be a list, and is empty."]],
   [
     "a key that could be none",

@@ -59,6 +59,13 @@ describe("a fault names its property:", () => {
   });
 });
 
+test("a value of another type has that fault alone, in plain words", () => {
+  expect(resolve({ type: "git", path: "/a", repository: [] })).toEqual({
+    ok: false,
+    issues: [{ path: ["repository"], message: "This must be text, not a list." }],
+  });
+});
+
 test.each(["/", "a", "", "/a/", "//a", "/a//b", "/..", "/a/../b", "/a/.", "/./a", "/a\n/../b", "/a\0b"])(
   "the path %j is refused",
   (path) => expect(resolve({ id: "f", type: "file", path }).ok).toBe(false),
