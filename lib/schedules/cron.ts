@@ -5,7 +5,9 @@
  *
  *  1. `next` depends on what it is given alone: it reads no clock and sets no timer.
  *  2. A time that the change to summer time leaves out is due when the gap ends; one that comes twice is due once, the
- *     first time. A schedule of every hour goes on through both.
+ *     first time. A schedule of every hour goes on through both: it is due each time that the clock on the wall shows its
+ *     minutes. Where a clock changes by half an hour, as in `Australia/Lord_Howe`, minutes that it leaves out are thus not
+ *     due in that hour, and minutes that come twice are due both times, half an hour apart.
  *  3. What can't be read, and a time zone that is not known, is refused with the place of the fault.
  */
 export interface Cron {

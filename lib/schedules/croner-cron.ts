@@ -1,7 +1,7 @@
 import { Cron as Croner } from "croner";
 import { OrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
-import { dayMs } from "../internal/durations.ts";
+import { dayMs, hourMs } from "../internal/durations.ts";
 import type { Cron, Schedule } from "./cron.ts";
 
 /** {@link Cron} by the package croner. */
@@ -35,10 +35,19 @@ function next(croner: Croner, afterMs: number): number | null {
   return croner.nextRun(new Date(afterMs))?.getTime() ?? null;
 }
 
-/** Whether no hour that is left out or comes twice is another than the rest. */
+/** Fields of hours, and whether they name each of them. */
+const everyHour = new BoundedCache<boolean>({ entries: 32 });
+
+/** Whether no hour that is left out or comes twice is another than the rest, however the hours are written. */
 function namesEveryHour({ cron }: Schedule): boolean {
   const [first, hours] = cron.trim().split(/\s+/);
-  return first?.toLowerCase() === "@hourly" || hours === "*" || hours === "*/1" || hours === "0-23";
+  if (hours === undefined) return first?.toLowerCase() === "@hourly";
+  const known = everyHour.get(hours);
+  if (known !== undefined) return known;
+  const daily = parse({ cron: `0 ${hours} * * *`, time_zone: "UTC" }, "UTC");
+  const isEvery = daily.nextRuns(24, new Date(-1)).at(-1)?.getTime() === 23 * hourMs;
+  everyHour.set(hours, isEvery);
+  return isEvery;
 }
 
 /**
