@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { createAssignmentInput } from "../assignments/schemas.ts";
-import type { JsonObject } from "../json.ts";
 import { isOfPlace } from "../internal/schema-issues.ts";
+import type { JsonObject } from "../json.ts";
 import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import {
   invalidConfig,
