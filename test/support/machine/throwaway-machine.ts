@@ -95,7 +95,9 @@ export class ThrowawayMachine implements AsyncDisposable {
   run(...argv: readonly [string, ...string[]]): { status: number | null; stdout: string; stderr: string } {
     const [program, ...enter] = this.enter;
     const env = { PATH: searchPath, LC_ALL: "C", HOME: "/root" };
-    return spawnSync(program, [...enter, ...argv], { encoding: "utf8", env });
+    // A pipe of Node is a socket: a bash whose input is one takes itself for a remote shell, and reads ~/.bashrc of the machine copied.
+    const stdio = ["ignore", "pipe", "pipe"] as const;
+    return spawnSync(program, [...enter, ...argv], { encoding: "utf8", env, stdio: [...stdio] });
   }
 
   /** What a program prints; an error where it fails. */
