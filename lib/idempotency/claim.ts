@@ -70,7 +70,12 @@ export class Claim implements CallClaim {
   ride(): Write | null {
     if (this.#state !== "new") return null;
     this.#state = "riding";
-    return { kind: "put", collection, key: this.id, value: { ...this.#call }, expected: this.#revision };
+    return this.put(this.#call, this.#revision);
+  }
+
+  /** What writes the call as it is by then. */
+  put(call: Readonly<CallDocument>, expected: number): Write {
+    return { kind: "put", collection, key: this.id, value: { ...call }, expected };
   }
 
   /** What the call came to is on disk. */

@@ -197,10 +197,8 @@ export class IdempotencyService {
     try {
       await retryOnConflict(async (before) => {
         const now = before > 0 ? await this.#sameBegun(claim) : { value: ended, revision: claim.revision };
-        const { expires_at } = now.value;
-        const value: CallDocument = { ...ended, expires_at };
-        const put = { kind: "put", collection, key: claim.id, value: { ...value } } as const;
-        const { revisions } = await this.#context.storage.commit([{ ...put, expected: now.revision }]);
+        const value: CallDocument = { ...ended, expires_at: now.value.expires_at };
+        const { revisions } = await this.#context.storage.commit([claim.put(value, now.revision)]);
         claim.ended(value, revisions[0] ?? 0);
       });
     } finally {
