@@ -47,18 +47,19 @@ export function setIn(environment: CommandContext["environment"], name: string):
 /**
  * The folder of the user: `FLEETWRIGHT_HOME`, or `fleetwright` in `XDG_CONFIG_HOME` or `~/.config`.
  *
+ * @param homeOf - The home of the user where `HOME` says none.
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a user who has no home.
  */
-export function homeFolder({ environment }: CommandContext): string {
+export function homeFolder({ environment }: CommandContext, homeOf = homeOfUser): string {
   const given = setIn(environment, "FLEETWRIGHT_HOME");
   if (given !== undefined) return given;
   const home = setIn(environment, "HOME");
   const config = setIn(environment, "XDG_CONFIG_HOME");
   // Its specification has a relative one passed over.
-  if (config === undefined || !isAbsolute(config)) return ownFolder(join(home ?? homeOfUser(), ".config"));
+  if (config === undefined || !isAbsolute(config)) return ownFolder(join(home ?? homeOf(), ".config"));
   const obeyed = ownFolder(config);
   if (existsSync(obeyed)) return obeyed;
-  const ownHome = home ?? homeIfAny();
+  const ownHome = home ?? homeIfAny(homeOf);
   const known = ownHome === null ? obeyed : ownFolder(join(ownHome, ".config"));
   // Who signed in before that variable was obeyed, or set, stays signed in.
   return existsSync(known) ? known : obeyed;
@@ -79,9 +80,9 @@ function homeOfUser(): string {
 }
 
 /** For whom another folder will do. */
-function homeIfAny(): string | null {
+function homeIfAny(homeOf: () => string): string | null {
   try {
-    return homeOfUser();
+    return homeOf();
   } catch {
     return null;
   }

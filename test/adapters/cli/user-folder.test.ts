@@ -1,10 +1,9 @@
 /** The folder of the user, with its key and profiles: where it is not, can't be written, or is another command's, too. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
-import type * as nodeOs from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { systemCaller } from "fleetwright";
+import { describe, expect, it } from "vitest";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { runCommandLine } from "fleetwright/cli";
 import { processContext } from "../../../adapters/cli/process-context.ts";
 import { homeFolder } from "../../../adapters/cli/profile.ts";
@@ -17,19 +16,6 @@ import {
 } from "../../support/command-line.ts";
 import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-
-/** What the system says of the user. */
-const system = vi.hoisted(() => ({ home: null as string | null, hasNone: false }));
-vi.mock("node:os", async (importOriginal) => {
-  const os = await importOriginal<typeof nodeOs>();
-  const known = (): ReturnType<typeof os.userInfo> => {
-    if (system.hasNone) throw new Error("no such user");
-    const info = os.userInfo();
-    return { ...info, homedir: system.home ?? info.homedir };
-  };
-  return { ...os, userInfo: known };
-});
-afterEach(() => void Object.assign(system, { home: null, hasNone: false }));
 
 type Fields = Record<string, unknown>;
 
@@ -62,8 +48,6 @@ describe("the folder of the user", () => {
     const folder = (environment: Record<string, string>) => homeFolder({ ...processContext, environment });
     const set = { HOME: home, XDG_CONFIG_HOME: config };
     expect(folder(set)).toBe(join(config, "fleetwright"));
-    system.home = temporaryFolder();
-    expect(folder({ XDG_CONFIG_HOME: config })).toBe(join(config, "fleetwright"));
     expect(folder({ ...set, FLEETWRIGHT_HOME: "/keys" })).toBe("/keys");
     for (const none of ["", "config"])
       expect(folder({ ...set, XDG_CONFIG_HOME: none })).toBe(join(home, ".config", "fleetwright"));
@@ -75,12 +59,15 @@ describe("the folder of the user", () => {
 
   it("is the one from before also where only the system knows the home, and one of XDG_CONFIG_HOME for who has none", () => {
     const [home, config] = [temporaryFolder(), temporaryFolder()];
-    const folder = () => homeFolder({ ...processContext, environment: { XDG_CONFIG_HOME: config } });
+    const environment = { XDG_CONFIG_HOME: config };
+    const folder = (ofSystem: () => string) => homeFolder({ ...processContext, environment }, ofSystem);
+    const none = (): string => {
+      throw new OrchestratorError("CONFIGURATION_INVALID");
+    };
+    expect(folder(() => home)).toBe(join(config, "fleetwright"));
     mkdirSync(join(home, ".config", "fleetwright"), { recursive: true });
-    system.home = home;
-    expect(folder()).toBe(join(home, ".config", "fleetwright"));
-    system.hasNone = true;
-    expect(folder()).toBe(join(config, "fleetwright"));
+    expect(folder(() => home)).toBe(join(home, ".config", "fleetwright"));
+    expect(folder(none)).toBe(join(config, "fleetwright"));
   });
 
   it("has no part in the folder that a command runs in, where its variables are empty", async () => {
