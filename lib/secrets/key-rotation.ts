@@ -68,6 +68,8 @@ export class KeyRotation {
     };
     try {
       const source = await this.#takeNewest(mayRenew, hold);
+      const done = mayRenew ? null : await this.#changedByOthers();
+      if (done !== null) return { key_id: done, rewrapped: 0 };
       let rewrapped = 0;
       let left: StoredDocument<SecretValueDocument>[];
       do {
@@ -103,6 +105,14 @@ export class KeyRotation {
     await source.renew();
     this.#ring.vault.take(await readKeys(source));
     return source;
+  }
+
+  /** The key that another process has changed to, from the newest that this one was given, while its turn was waited for; else null. */
+  async #changedByOthers(): Promise<string | null> {
+    const { newest } = this.#ring.vault;
+    const inUse = (await this.#ring.canary())?.value.key_id;
+    if (inUse === undefined || inUse === newest) return null;
+    return (await this.#ring.leftKeys.has(newest!)) ? inUse : null;
   }
 
   /** Has no value be encrypted any more with another key than the newest. */

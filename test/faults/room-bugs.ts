@@ -53,6 +53,13 @@ export const roomBugs: readonly Bug[] = [
     tests: ["test/secrets/held-up-rotation.test.ts"],
   },
   {
+    name: "a process that waited for another's change of the master key undoes it",
+    file: "lib/secrets/key-rotation.ts",
+    from: `return (await this.#ring.leftKeys.has(newest!)) ? inUse : null;`,
+    to: `return null;`,
+    tests: ["test/secrets/held-up-rotation.test.ts"],
+  },
+  {
     name: "a master key that is put back before anything was encrypted anew can't be written with",
     file: "lib/secrets/key-ring.ts",
     from: `Boolean(isUnretired) || isLeft ||`,

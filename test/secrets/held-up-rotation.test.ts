@@ -105,3 +105,29 @@ it("has a process that is given the old key first write with the new one, and no
   await second[Symbol.asyncDispose]();
   expect(await readAfterAll(given(2))).toEqual(["new", "newer", "newest"]);
 });
+
+it("has a process that starts with the old key first in the middle of a change not undo it", async () => {
+  for (let step = 0, isOver = false; !isOver; step += 1) {
+    const { clock, handle, start, readAfterAll } = createShared();
+    const first = await start(given(1));
+    await fill(first);
+    const mortal = new MortalProcess(handle());
+    let other: TestOrchestrator | null = null;
+    isOver = true;
+    mortal.left = step;
+    mortal.last = async () => {
+      isOver = false;
+      other = await start(given(1, 2));
+    };
+    const second = await start(given(2, 1), mortal.storage);
+    await settleAll();
+    await clock.advance(600_000);
+    await settleAll();
+    await first[Symbol.asyncDispose]();
+    await second[Symbol.asyncDispose]();
+    // Its own end may be the moment.
+    await (other as TestOrchestrator | null)?.[Symbol.asyncDispose]();
+    expect(await readAfterAll(given(2)), `step ${step}`).toEqual(names.map((name) => `value of ${name}`));
+    if (isOver) expect(step).toBeGreaterThan(4);
+  }
+});
