@@ -66,6 +66,7 @@ export class CgroupScopes implements ProgramScopes {
 /** One group. */
 class CgroupScope implements ProgramScope {
   readonly group: string;
+  readonly isSure = true;
   #home: string | null = null;
 
   constructor(group: string) {

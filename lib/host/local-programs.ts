@@ -183,14 +183,18 @@ async function killAll(scope: ProgramScope): Promise<void> {
   for (;;) {
     scope.kill();
     signalAll(scope, "SIGKILL");
-    if (scope.members(listProcesses()).length === 0 || performance.now() > deadline) return;
+    if (isEmpty(scope) || performance.now() > deadline) return;
     await pause(lookMs);
   }
 }
 
 async function untilEmpty(scope: ProgramScope, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (scope.members(listProcesses()).length > 0 && performance.now() < deadline) await pause(lookMs);
+  while (!isEmpty(scope) && performance.now() < deadline) await pause(lookMs);
+}
+
+function isEmpty(scope: ProgramScope): boolean {
+  return scope.members(listProcesses()).length === 0 && scope.isSure;
 }
 
 function listNames(folder: string): string[] {

@@ -47,7 +47,7 @@ export class MarkedScopes implements ProgramScopes {
 
   /**
    * Orphans that began after a time, live and bear no mark: nobody's but the program's that ran then. One that has ended can't
-   * be asked for its mark, and its session may be another program's.
+   * be asked for its mark, and its session may be another program's; so may be one whose mark can't be told yet.
    */
   strayOrphans(sinceBegun: number): ProcessEntry[] {
     const sessions = new Set([...this.#released.values()].map(({ session }) => session));
@@ -83,6 +83,7 @@ class MarkedScope implements ProgramScope {
   readonly #held: HeldProgram;
   readonly #scopes: MarkedScopes;
   #isOwn = false;
+  #isSure = true;
 
   constructor(held: HeldProgram, scopes: MarkedScopes) {
     this.#held = held;
@@ -101,11 +102,20 @@ class MarkedScope implements ProgramScope {
     const { id, first, boot } = this.#held;
     if (boot !== bootOf()) return [];
     const isFirst = ({ pid, begun }: ProcessEntry): boolean => pid === first?.pid && begun === first.begun;
-    const some = all.filter((entry) => isFirst(entry) || environmentOf(entry.pid, markVariable) === id);
+    // What began before the program is none of it.
+    const young = all.filter(({ begun }) => !first || begun >= first.begun);
+    const marks = new Map(young.map(({ pid }) => [pid, environmentOf(pid, markVariable)]));
+    const some = young.filter((entry) => isFirst(entry) || marks.get(entry.pid) === id);
     if (this.#isOwn && first) some.push(...this.#scopes.strayOrphans(first.begun));
     const members = withDescendants(some, all);
+    const found = new Set(members.map(({ pid }) => pid));
+    this.#isSure = young.every(({ pid }) => marks.get(pid) !== undefined || found.has(pid));
     this.#scopes.reap(members);
     return members.filter(({ isZombie }) => !isZombie);
+  }
+
+  get isSure(): boolean {
+    return this.#isSure;
   }
 
   kill(): void {

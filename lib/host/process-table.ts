@@ -13,12 +13,12 @@ export interface ProcessEntry {
   isZombie: boolean;
   /** Whether it is a thread of the kernel, which never has an environment. */
   isKernels: boolean;
-  /** Length of the environment that it was started with; null while it has none yet, or that can't be seen. */
+  /** Length of the environment that it was started with; null while it takes on another program, or that can't be seen. */
   environmentBytes: number | null;
 }
 
 /** How often a process that executes a program is looked at, a millisecond apart while it has no environment. */
-const mostLooks = 100;
+const mostLooks = 20;
 
 /** Nobody wakes who waits on it. */
 const sleeping = new Int32Array(new SharedArrayBuffer(4));
@@ -38,6 +38,8 @@ export function processAt(pid: number): ProcessEntry | null {
   // The name of the program, in parentheses, may hold anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, , session, , , flags] = fields;
+  // The kernel notes the place of the program when that of its environment stands: until then, both ends of it may be one.
+  const hasBegun = Number(fields[23]) !== 0;
   const environmentEnd = Number(fields[48]);
   return {
     pid,
@@ -46,13 +48,18 @@ export function processAt(pid: number): ProcessEntry | null {
     begun: Number(fields[19]),
     isZombie: state === "Z" || state === "X",
     isKernels: (Number(flags) & kernelThread) !== 0,
-    environmentBytes: environmentEnd === 0 ? null : environmentEnd - Number(fields[47]),
+    environmentBytes: hasBegun && environmentEnd !== 0 ? environmentEnd - Number(fields[47]) : null,
   };
 }
 
-/** A variable of the environment that a process was started with; null where it has none, or may not be read. */
-export function environmentOf(pid: number, name: string): string | null {
-  const variables = readEnvironment(pid)?.split("\0") ?? [];
+/**
+ * A variable of the environment that a process was started with; null where it has none, or may not be read; undefined where
+ * that can't be told now: the process takes on another program, which a busy machine or a slow disk holds up.
+ */
+export function environmentOf(pid: number, name: string): string | null | undefined {
+  const environment = readEnvironment(pid);
+  if (environment === undefined) return undefined;
+  const variables = environment?.split("\0") ?? [];
   const found = variables.find((variable) => variable.startsWith(`${name}=`));
   return found?.slice(name.length + 1) ?? null;
 }
@@ -109,7 +116,7 @@ export function withDescendants(some: readonly ProcessEntry[], all: readonly Pro
  * While a process executes another program, its environment reads as empty for a moment, and its mark would be missed: it is
  * looked at again until the new one has its place in memory.
  */
-function readEnvironment(pid: number): string | null {
+function readEnvironment(pid: number): string | null | undefined {
   for (let looks = 0; looks < mostLooks; looks += 1) {
     const environment = readOrNull(`/proc/${pid}/environ`);
     if (environment !== "") return environment;
@@ -118,7 +125,7 @@ function readEnvironment(pid: number): string | null {
     if (entry.isZombie || entry.isKernels) return null;
     if (entry.environmentBytes === null) Atomics.wait(sleeping, 0, 0, 1);
   }
-  return null;
+  return undefined;
 }
 
 /** The names in a folder that are numbers; none where it can't be read. */

@@ -34,6 +34,8 @@ export interface ProgramScope {
   start<Child extends StartedProcess>(spawn: (environment: Readonly<Record<string, string>>) => Child): Child;
   /** Every process of it that lives; `all` are those of the machine. */
   members(all: readonly ProcessEntry[]): ProcessEntry[];
+  /** Whether the last look for members could tell of each process; where not, one of them may be found by the next. */
+  readonly isSure: boolean;
   /** Ends all of them at once, as far as the machine can. */
   kill(): void;
   /** Lets those that live go on for good: they belong to nobody's program any more. */

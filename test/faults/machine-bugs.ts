@@ -10,6 +10,20 @@ export const machineBugs: readonly Bug[] = [
     tests: ["test/host/written-over.test.ts"],
   },
   {
+    name: "a program that is taken on slowly is said to bear no mark",
+    file: "lib/host/process-table.ts",
+    from: `  if (environment === undefined) return undefined;
+`,
+    tests: ["test/host/process-table.test.ts"],
+  },
+  {
+    name: "an environment that is being laid out is taken for an empty one",
+    file: "lib/host/process-table.ts",
+    from: `hasBegun && environmentEnd !== 0`,
+    to: `environmentEnd !== 0`,
+    tests: ["test/host/process-table.test.ts"],
+  },
+  {
     name: "a file that took the place of another is written over",
     file: "lib/host/place-file.ts",
     from: `    if (now.ino !== over.ino || now.dev !== over.dev || !now.isFile()) throw hostError(path, "ESTALE");

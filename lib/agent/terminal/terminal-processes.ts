@@ -28,27 +28,35 @@ export function endTerminal(
 ): void {
   const now = processAt(first.pid);
   const isAnother = now !== null && now.begun !== first.begun;
-  const isOne = ({ pid, session, begun }: ProcessEntry): boolean =>
+  const isOne: Belongs = ({ pid, session, begun }) =>
     (session === first.pid && !isAnother) ||
     (pid === first.pid && begun === first.begun) ||
-    environmentOf(pid, terminalVariable) === mark;
+    belongsByMark(pid, (found) => found === mark);
   group?.kill();
-  endAll((all) => [...all.filter(isOne), ...(group?.members(all) ?? [])]);
+  endAll(isOne, group);
 }
 
 /** Ends what terminals of an agent's earlier life left running. Returns how many processes. */
 export function endLeftTerminals(nodeId: string): number {
-  const isLeft = ({ pid }: ProcessEntry): boolean =>
-    environmentOf(pid, terminalVariable)?.startsWith(`${nodeId}/`) === true;
-  return endAll((all) => all.filter(isLeft));
+  return endAll(({ pid }) => belongsByMark(pid, (found) => found.startsWith(`${nodeId}/`)));
 }
 
-function endAll(of: (all: readonly ProcessEntry[]) => ProcessEntry[]): number {
+/** Whether a process is to be ended; undefined where that can't be told until it has taken on the program that it executes. */
+type Belongs = (entry: ProcessEntry) => boolean | undefined;
+
+function belongsByMark(pid: number, isOurs: (mark: string) => boolean): boolean | undefined {
+  const mark = environmentOf(pid, terminalVariable);
+  return typeof mark === "string" ? isOurs(mark) : mark === null ? false : undefined;
+}
+
+function endAll(belongs: Belongs, group: ProgramScope | null = null): number {
   const ended = new Set<number>();
   for (let round = 0; round < mostRounds; round += 1) {
     const all = listProcesses();
-    const members = withDescendants(of(all), all).filter(({ pid, isZombie }) => !isZombie && !ended.has(pid));
-    if (members.length === 0) break;
+    const answers = all.map(belongs);
+    const some = [...all.filter((_entry, index) => answers[index] === true), ...(group?.members(all) ?? [])];
+    const members = withDescendants(some, all).filter(({ pid, isZombie }) => !isZombie && !ended.has(pid));
+    if (members.length === 0 && !answers.includes(undefined)) break;
     for (const member of members) {
       signalProcess(member, "SIGKILL");
       ended.add(member.pid);
