@@ -1,4 +1,5 @@
 /** Dials an orchestrator over WebSocket with the package `ws`. */
+import { randomFillSync } from "node:crypto";
 import { TLSSocket } from "node:tls";
 import { WebSocket, type RawData } from "ws";
 import { tlsExporterLabel, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
@@ -29,7 +30,9 @@ export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): 
   const { signal, connectTimeoutMs = handshakeTimeoutMs, ca, allowUntrustedCertificate = false } = options;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
+    const masks = new Masks();
     const socket = new WebSocket(url, {
+      generateMask: (mask) => masks.fill(mask),
       perMessageDeflate: false,
       maxPayload: maxFrameBytes,
       handshakeTimeout: connectTimeoutMs,
@@ -55,7 +58,7 @@ export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): 
     socket.once("open", () => {
       signal?.removeEventListener("abort", giveUp);
       socket.off("error", fail);
-      resolve(new DialedSocket(socket, { remoteAddress, tlsExporter }));
+      resolve(new DialedSocket(socket, masks, { remoteAddress, tlsExporter }));
     });
   });
 }
@@ -95,16 +98,46 @@ function whyNoTls(error: Error & { code?: unknown }): string | null {
   return tlsFailures.find(([name]) => name.test(code))?.[1](code) ?? null;
 }
 
+/**
+ * The masks of frames. RFC 6455, section 10.3 asks for random ones, so that who chooses what a client sends can't choose what an
+ * old proxy sees. Sealed frames are random bytes to everybody, and a mask would only be made and taken off again: theirs is
+ * zero, with which `ws` does neither, on both sides. Handshakes and control frames are masked.
+ */
+class Masks {
+  #isSealed = false;
+
+  fill(mask: Buffer): void {
+    if (this.#isSealed) mask.fill(0);
+    else randomFillSync(mask);
+  }
+
+  /** Sends a sealed frame: `ws` asks for its mask within the call. */
+  whileSealed(send: () => void): void {
+    this.#isSealed = true;
+    try {
+      send();
+    } finally {
+      this.#isSealed = false;
+    }
+  }
+}
+
 class DialedSocket implements FrameSocket {
   readonly remoteAddress: string | null;
   readonly tlsExporter: Uint8Array | null;
   readonly #socket: WebSocket;
+  readonly #masks: Masks;
   #isClosing = false;
   /** Who waits for a sign of life. */
   #probing: (() => void)[] = [];
 
-  constructor(socket: WebSocket, facts: { remoteAddress: string | null; tlsExporter: Uint8Array | null }) {
+  constructor(
+    socket: WebSocket,
+    masks: Masks,
+    facts: { remoteAddress: string | null; tlsExporter: Uint8Array | null },
+  ) {
     this.#socket = socket;
+    this.#masks = masks;
     this.remoteAddress = facts.remoteAddress;
     this.tlsExporter = facts.tlsExporter;
     // Nothing is read until there is somebody to hear it. An error is followed by `close`, which says enough.
@@ -128,7 +161,9 @@ class DialedSocket implements FrameSocket {
   }
 
   send(frame: Uint8Array | string): void {
-    if (!this.#isClosing && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+    if (this.#isClosing || this.#socket.readyState !== WebSocket.OPEN) return;
+    if (typeof frame === "string") this.#socket.send(frame);
+    else this.#masks.whileSealed(() => this.#socket.send(frame));
   }
 
   pause(): void {

@@ -54,7 +54,10 @@ export interface Crypto {
   /** X25519; null where the result would be all zeros (a low-order point). */
   exchange(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | null;
 
-  /** ChaCha20-Poly1305 (RFC 8439), 12-byte nonce; the 16-byte tag follows the ciphertext. */
+  /**
+   * ChaCha20-Poly1305 (RFC 8439), 12-byte nonce; the 16-byte tag follows the ciphertext. `plain` is only lent: the caller writes over it
+   * as soon as this returns.
+   */
   seal(key: Uint8Array, nonce: Uint8Array, plain: Uint8Array): Uint8Array;
   /** Opens what {@link seal} made; null when it was not made with this key and nonce. */
   open(key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array): Uint8Array | null;

@@ -91,11 +91,9 @@ function exchange(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | nu
 
 function seal(key: Uint8Array, nonce: Uint8Array, plain: Uint8Array): Uint8Array {
   const cipher = createCipheriv("chacha20-poly1305", key, nonce, { authTagLength: tagBytes });
-  const sealed = new Uint8Array(plain.length + tagBytes);
-  sealed.set(cipher.update(plain), 0);
+  const sealed = cipher.update(plain);
   cipher.final();
-  sealed.set(cipher.getAuthTag(), plain.length);
-  return sealed;
+  return bytesOf(Buffer.concat([sealed, cipher.getAuthTag()]));
 }
 
 function open(key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array): Uint8Array | null {

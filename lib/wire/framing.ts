@@ -47,12 +47,12 @@ export function frameMessage(message: Uint8Array): PlainFrame[] {
 }
 
 /**
- * Makes the frame of one piece of a stream.
+ * The parts of the payload of a frame for one piece of a stream.
  *
  * @param streamId - A UUID in its usual form.
  * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` above {@link maxStreamBytes}.
  */
-export function frameStream(streamId: string, data: Uint8Array): PlainFrame {
+export function streamParts(streamId: string, data: Uint8Array): [id: Uint8Array, data: Uint8Array] {
   const id = fromHex(streamId.toLowerCase().replaceAll("-", ""));
   if (id?.length !== 16) throw new TypeError("The id of a stream is a UUID.");
   if (data.length > maxStreamBytes) {
@@ -61,10 +61,7 @@ export function frameStream(streamId: string, data: Uint8Array): PlainFrame {
       details: { size_bytes: data.length, limit_bytes: maxStreamBytes },
     });
   }
-  const payload = new Uint8Array(16 + data.length);
-  payload.set(id);
-  payload.set(data, 16);
-  return { kind: frameKind.stream, payload };
+  return [id, data];
 }
 
 /** Reads the payload of a stream frame; `data` is a view of it. */

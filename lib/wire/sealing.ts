@@ -3,7 +3,6 @@
  * repeated or moved does not open. Frames are sealed over TLS too: one path, and a proxy that ends TLS reads nothing.
  */
 import type { Crypto } from "../crypto/crypto.ts";
-import { concatBytes } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 
 /** The two directions of a connection; each has its own key. */
@@ -14,7 +13,8 @@ const directions = {
 
 /** Seals what goes out and opens what comes in, each frame once and in order. */
 export interface Sealing {
-  seal(kind: number, payload: Uint8Array): Uint8Array;
+  /** Seals a frame of which the payload is these parts, one after the other. */
+  seal(kind: number, ...parts: readonly Uint8Array[]): Uint8Array;
   /** @throws {OrchestratorError} `PROTOCOL_ERROR` where the frame is not the next one of the peer. */
   open(frame: Uint8Array): { kind: number; payload: Uint8Array };
 }
@@ -34,7 +34,9 @@ export function createSealing(
   const nextOut = counterNonce();
   const nextIn = counterNonce();
   return {
-    seal: (kind, payload) => crypto.seal(outKey, nextOut(), concatBytes(Uint8Array.of(kind), payload)),
+    seal(kind, ...parts) {
+      return crypto.seal(outKey, nextOut(), joinFrame(kind, parts));
+    },
     open(frame) {
       const opened = crypto.open(inKey, nextIn(), frame);
       const kind = opened?.[0];
@@ -46,6 +48,21 @@ export function createSealing(
       return { kind, payload: opened.subarray(1) };
     },
   };
+}
+
+/** Where frames are put together, to be sealed at once: memory for each would cost more than to seal it. As large as the largest so far. */
+let plainFrame = new Uint8Array(4_096);
+
+function joinFrame(kind: number, parts: readonly Uint8Array[]): Uint8Array {
+  const size = parts.reduce((sum, { length }) => sum + length, 1);
+  if (size > plainFrame.length) plainFrame = new Uint8Array(size);
+  plainFrame[0] = kind;
+  let at = 1;
+  for (const part of parts) {
+    plainFrame.set(part, at);
+    at += part.length;
+  }
+  return plainFrame.subarray(0, size);
 }
 
 /** 96-bit nonces 0, 1, 2, ...: 2^53 frames take longer than any connection lives. */

@@ -3,7 +3,7 @@ import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { finish, type Work } from "../internal/work.ts";
-import { createReassembly, frameKind, frameMessage, frameStream, readStream } from "./framing.ts";
+import { createReassembly, frameKind, frameMessage, streamParts, readStream } from "./framing.ts";
 import { maxFrameBytes } from "./limits.ts";
 import {
   agentMessageSchema,
@@ -143,8 +143,7 @@ function createSession<Out extends { type: string }, In extends { type: string }
       return frameMessage(bytes).map(({ kind, payload }) => sealing.seal(kind, payload));
     },
     encodeStream(streamId, data) {
-      const { kind, payload } = frameStream(streamId, data);
-      return sealing.seal(kind, payload);
+      return sealing.seal(frameKind.stream, ...streamParts(streamId, data));
     },
     encodePing: () => sealing.seal(frameKind.ping, new Uint8Array()),
     open,

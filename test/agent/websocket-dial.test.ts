@@ -1,7 +1,9 @@
-import { getEventListeners } from "node:events";
+import { randomBytes } from "node:crypto";
+import { getEventListeners, once } from "node:events";
 import { createServer, type Server } from "node:net";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { WebSocketServer } from "ws";
 import { dialWebSocket } from "../../lib/agent/websocket-dial.ts";
 
 const servers: Server[] = [];
@@ -54,4 +56,34 @@ test("rejects when the signal aborts, before or while it connects", async () => 
 
 test("rejects for a url that is not one of WebSocket", async () => {
   await expect(dialWebSocket("ftp://127.0.0.1/")).rejects.toThrow("protocol");
+});
+
+test("masks what is readable, and leaves sealed frames, which read as random bytes, without a mask", async () => {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  await once(server, "listening");
+  const raw: Buffer[] = [];
+  const received: Buffer[] = [];
+  server.on("connection", (socket, request) => {
+    // Before ws, which takes masks off in place.
+    request.socket.prependListener("data", (bytes: Buffer) => raw.push(Buffer.from(bytes)));
+    socket.on("message", (data) => received.push(data as Buffer));
+  });
+  const socket = await dialWebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const sealed = randomBytes(40);
+  const long = randomBytes(70_000);
+  socket.listen({ frame: () => {}, closed: () => {} });
+  for (const frame of ["readable one", sealed, "readable two", long, "readable three"]) socket.send(frame);
+  await socket.probe();
+  socket.close(1000, "readable four");
+  await vi.waitFor(() => expect(server.clients.size).toBe(0));
+  expect(received.map(String)).toEqual(
+    ["readable one", sealed, "readable two", long, "readable three"].map(String),
+  );
+  const wire = Buffer.concat(raw);
+  expect(wire.includes("readable")).toBe(false);
+  const unmasked = (length: number[], payload: Buffer): Buffer =>
+    Buffer.from([0x82, 0x80 | (length[0] ?? 0), ...length.slice(1), 0, 0, 0, 0, ...payload]);
+  expect(wire.includes(unmasked([40], sealed))).toBe(true);
+  expect(wire.includes(unmasked([127, 0, 0, 0, 0, 0, 1, 0x11, 0x70], long))).toBe(true);
 });

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { concatBytes } from "../../lib/crypto/encoding.ts";
 import {
   createReassembly,
   frameKind,
   frameMessage,
-  frameStream,
+  streamParts,
   readStream,
   type PlainFrame,
 } from "../../lib/wire/framing.ts";
@@ -72,15 +73,15 @@ describe("a stream", () => {
   test("comes back with its id and data", () => {
     fc.assert(
       fc.property(fc.uuid(), fc.uint8Array({ maxLength: 5000 }), (id, data) => {
-        expect(readStream(frameStream(id, data).payload)).toEqual({ streamId: id, data });
+        expect(readStream(concatBytes(...streamParts(id, data)))).toEqual({ streamId: id, data });
       }),
     );
   });
 
   test.each(sizesAround(maxStreamBytes))("of %i bytes fits into one frame or is not sent", (size) => {
-    const frame = (): PlainFrame => frameStream(streamId, new Uint8Array(size));
-    if (size > maxStreamBytes) expect(codeOf(frame)).toBe("PAYLOAD_TOO_LARGE");
-    else expect(frame().payload.length).toBe(size + 16);
+    const payload = (): Uint8Array => concatBytes(...streamParts(streamId, new Uint8Array(size)));
+    if (size > maxStreamBytes) expect(codeOf(payload)).toBe("PAYLOAD_TOO_LARGE");
+    else expect(payload().length).toBe(size + 16);
   });
 
   test("without a whole id is refused", () => {
@@ -88,6 +89,6 @@ describe("a stream", () => {
   });
 
   test("needs a UUID", () => {
-    expect(() => frameStream("terminal-1", new Uint8Array())).toThrow(TypeError);
+    expect(() => streamParts("terminal-1", new Uint8Array())).toThrow(TypeError);
   });
 });

@@ -180,7 +180,8 @@ class AgentTerminal {
 
   #output(bytes: Uint8Array): void {
     if (this.#isOver) return;
-    this.#held.push(bytes);
+    const last = this.#held.pop();
+    this.#held.push(...(last === undefined ? [bytes] : joined(last, bytes)));
     this.#heldBytes += bytes.length;
     if (this.#heldBytes >= heldBytes) this.#pty?.pause();
     if (this.#sentMeanwhile >= littleBytes && this.#heldBytes < frameBytes) return;
@@ -228,6 +229,13 @@ class AgentTerminal {
     this.#heldBytes = rest.length;
     return piece;
   }
+}
+
+/** One piece of two that were read one after the other into the same memory, as a terminal's are; else both. */
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array[] {
+  const { buffer, byteOffset, length } = first;
+  if (second.buffer !== buffer || second.byteOffset !== byteOffset + length) return [first, second];
+  return [new Uint8Array(buffer, byteOffset, length + second.length)];
 }
 
 /** The terminals of an agent. What an earlier process of it left running is ended. */

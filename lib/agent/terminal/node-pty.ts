@@ -11,6 +11,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
+import type { OnReadOpts, SocketConstructorOpts } from "node:net";
 import { ReadStream } from "node:tty";
 import { systemClock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
@@ -41,6 +42,9 @@ interface NativePty {
 
 /** More than a terminal keeps. */
 const pieceBytes = 65_536;
+
+/** What one read of a terminal gives at most, on Linux. */
+const readBytes = 4_096;
 
 /** How long what is ended may take to be gone. */
 const goneMs = 1_000;
@@ -83,6 +87,9 @@ class SystemPty implements Pty {
   #state: "running" | "draining" | "ended" = "running";
   #exitCode = 0;
   #isPaused = false;
+  /** What output is read into, one piece after the other: memory for each would cost more than to read it. */
+  #memory = new Uint8Array();
+  #used = 0;
 
   constructor(
     native: NativePty,
@@ -113,9 +120,11 @@ class SystemPty implements Pty {
       closeSync(made.fd);
       throw error;
     }
-    this.#stream = new ReadStream(made.fd);
+    const onread: OnReadOpts = { buffer: () => this.#room(), callback: (size) => this.#read(size) };
+    // It passes its options on to the constructor of sockets, whose types leave `onread` out.
+    this.#stream = new ReadStream(made.fd, { onread } as SocketConstructorOpts);
     this.#input = new PtyInput(made.fd);
-    this.#stream.on("data", (bytes: Buffer) => this.#handlers.output(bytes));
+    this.#stream.resume();
     // Without a listener an error would end the process; what is left is read when the program has ended.
     this.#stream.on("error", () => {});
   }
@@ -149,6 +158,21 @@ class SystemPty implements Pty {
     else this.#drain();
   }
 
+  #room(): Uint8Array {
+    if (this.#memory.length - this.#used < readBytes) {
+      this.#memory = Buffer.allocUnsafeSlow(pieceBytes);
+      this.#used = 0;
+    }
+    return this.#memory.subarray(this.#used);
+  }
+
+  #read(size: number): true {
+    const bytes = this.#memory.subarray(this.#used, this.#used + size);
+    this.#used += size;
+    this.#handlers.output(bytes);
+    return true;
+  }
+
   #end(exitCode: number): void {
     if (this.#state !== "running") return;
     this.#exitCode = exitCode;
@@ -163,8 +187,6 @@ class SystemPty implements Pty {
   /** Reads what is left: the terminal hands it over at once or says that there is none. */
   #drain(): void {
     while (this.#state === "draining" && !this.#isPaused) {
-      // What the stream had read before goes to its listener.
-      if (this.#stream.read() !== null) continue;
       const bytes = this.#readRest();
       if (bytes.length > 0) this.#handlers.output(bytes);
       else this.#close();

@@ -17,7 +17,7 @@ import {
   createReassembly,
   frameKind,
   frameMessage,
-  frameStream,
+  streamParts,
   readStream,
 } from "../../../lib/wire/framing.ts";
 import { createOrchestratorHandshake } from "../../../lib/wire/orchestrator-handshake.ts";
@@ -82,9 +82,10 @@ async function checkBackup(archive: AsyncIterable<Uint8Array>): Promise<unknown>
 export const byteParsers: Readonly<Record<string, ByteParser>> = {
   "frames that were opened": {
     examples: () =>
-      [...frameMessage(toUtf8("x".repeat(300))), frameStream(streamExample.streamId, streamExample.data)].map(
-        ({ kind, payload }) => Buffer.concat([Buffer.of(kind), payload]),
-      ),
+      [
+        ...frameMessage(toUtf8("x".repeat(300))).map(({ kind, payload }) => [Buffer.of(kind), payload]),
+        [Buffer.of(frameKind.stream), ...streamParts(streamExample.streamId, streamExample.data)],
+      ].map((parts) => Buffer.concat(parts)),
     read: (bytes) => {
       const kind = bytes[0] ?? 0;
       if (kind === frameKind.stream) return readStream(bytes.subarray(1));
