@@ -13,7 +13,7 @@ import type {
   Write,
 } from "../../lib/storage/storage.ts";
 import { settleAll } from "../support/deferred.ts";
-import { approved, connect, leave } from "../support/leaving-agents.ts";
+import { approved, connect, dial, leave } from "../support/leaving-agents.ts";
 import { reinstalled } from "../support/reinstalled.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -90,7 +90,9 @@ describe("agents.replace", () => {
       await expect(agents.setStatus(systemCaller, { node_id: old, status })).rejects.toMatchObject({
         code: "INVALID_TRANSITION",
       });
-    await expect(connect(test, 1)).rejects.toThrow();
+    const again = dial(test, 1);
+    expect(await again.join()).toBe("rejected");
+    await again.heard.next("closed");
     expect(test.transport.isConnected(old)).toBe(false);
     expect(await agents.get(systemCaller, { node_id: old })).toMatchObject({ status: "rejected" });
   });

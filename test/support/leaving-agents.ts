@@ -8,13 +8,18 @@ import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { settleAll } from "./deferred.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** Connects an agent, whose key follows from its number, and has the orchestrator know it. */
-export async function connect(test: TestOrchestrator, number: number): Promise<TestAgent> {
+/** Opens the connection of an agent, whose key follows from its number, that has said nothing yet. */
+export function dial(test: TestOrchestrator, number: number): TestAgent {
   const [agentEnd, orchestratorEnd] = createSocketPair("192.0.2.1");
   test.transport.accept(orchestratorEnd);
   const seed = new Uint8Array(32);
   new DataView(seed.buffer).setUint32(0, number);
-  const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
+  return new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
+}
+
+/** Connects such an agent, and has the orchestrator know it. */
+export async function connect(test: TestOrchestrator, number: number): Promise<TestAgent> {
+  const agent = dial(test, number);
   await agent.join();
   await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
   await settleAll();
