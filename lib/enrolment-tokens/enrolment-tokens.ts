@@ -82,6 +82,7 @@ export class EnrolmentTokens {
     const { crypto, ids, clock, fleetTime } = this.#context;
     const token = `fwt_${toBase64Url(crypto.randomBytes(32))}`;
     const lastsMs = expires_in_seconds * 1_000;
+    const nowMs = clock.now();
     const document: EnrolmentTokenDocument = {
       id: ids.next(),
       hash: hashOf(crypto, token),
@@ -90,8 +91,8 @@ export class EnrolmentTokens {
       used: 0,
       tags,
       ends_ms: fleetTime.now() + lastsMs,
-      expires_at: toTimestamp(clock.now() + lastsMs),
-      created_at: this.#context.timestamp(),
+      expires_at: toTimestamp(nowMs + lastsMs),
+      created_at: toTimestamp(nowMs),
       created_by: toSubject(caller).name,
     };
     const write = putOf(document, 0);

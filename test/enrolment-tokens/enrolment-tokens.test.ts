@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileStorage, systemCaller } from "fleetwright";
 import type { EnrolmentToken, Page } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -42,6 +42,14 @@ describe("enrolment tokens", () => {
     expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(3_600_000);
     expect(await enrolmentTokens.get(systemCaller, { id: made.id })).toEqual(made);
     expect(await enrolmentTokens.list(systemCaller)).toEqual({ items: [made], next_cursor: null });
+  });
+
+  it("last as long as was said, to the millisecond, however late the clock is read again", async () => {
+    let now = Date.UTC(2030, 0, 1);
+    const clock = Object.assign(new FakeClock(now), { now: () => (now += 1) });
+    await using test = await createTestOrchestrator({ clock });
+    const made = await test.orchestrator.enrolmentTokens.create(systemCaller, { expires_in_seconds: 60 });
+    expect(Date.parse(made.expires_at) - Date.parse(made.created_at)).toBe(60_000);
   });
 
   it("are for one machine and a day where nothing is said", async () => {
