@@ -13,6 +13,7 @@ import { toTimestamp, type Clock } from "./clock.ts";
 import { isOrchestratorError, OrchestratorError } from "./errors.ts";
 import type { Feed } from "./feed/feed.ts";
 import type { Ids } from "./ids.ts";
+import { retryOnConflict } from "./internal/retry-on-conflict.ts";
 import { toJsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { CollectionDefinition, Storage, StoredDocument, Write } from "./storage/storage.ts";
@@ -70,11 +71,16 @@ export class Epochs {
   }
 
   /**
-   * Takes up the epoch that is stored, or begins one: at the first start, and after each restore.
+   * Takes up the epoch that is stored, or begins one: at the first start, and after each restore. Of processes that start at once, one
+   * begins it.
    *
    * @param begin - Commits the first write, or the one of a restore with the event that tells of it.
    */
-  async start(begin: (write: Write, restore: EpochRestore | null) => Promise<unknown>): Promise<void> {
+  start(begin: (write: Write, restore: EpochRestore | null) => Promise<unknown>): Promise<void> {
+    return retryOnConflict(() => this.#start(begin));
+  }
+
+  async #start(begin: (write: Write, restore: EpochRestore | null) => Promise<unknown>): Promise<void> {
     const { storage } = this.#parts;
     const stored = await storage.get<EpochDocument>(collection, key);
     const note = storage.restored?.note() ?? null;

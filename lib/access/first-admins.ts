@@ -2,9 +2,12 @@
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { personNameSchema } from "../internal/common-schemas.ts";
 import type { OperatorRegistry } from "./operator-registry.ts";
 import type { Operators } from "./operators.ts";
+
+const attempts = 10;
 
 /** Makes the keys of the option `adminPublicKeys` Admin where they are not known yet. */
 export async function ensureAdmins(
@@ -14,9 +17,15 @@ export async function ensureAdmins(
   for (const given of context.options.adminPublicKeys) {
     const admin = typeof given === "string" ? { public_key: given } : given;
     const key = parsePublicKey(admin.public_key, context.crypto);
-    if (await registry.find(key.id)) continue;
-    const username = (await freeName(context, admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
-    await operators.add(systemCaller, { username, public_key: key.hex, role: "Admin" });
+    // Another process that starts at once may have made it, or taken its name for another.
+    for (let left = attempts; !(await registry.find(key.id)); left -= 1) {
+      const username = (await freeName(context, admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
+      try {
+        await operators.add(systemCaller, { username, public_key: key.hex, role: "Admin" });
+      } catch (error) {
+        if (!isOrchestratorError(error, "ALREADY_EXISTS") || left === 1) throw error;
+      }
+    }
   }
 }
 

@@ -72,4 +72,18 @@ export const clusterBugs: readonly Bug[] = [
     to: `setTimer(retryMs, () => {});`,
     tests: watching,
   },
+  {
+    name: "of two processes that start first, one can't begin the epoch",
+    file: "lib/epochs.ts",
+    from: `return retryOnConflict(() => this.#start(begin));`,
+    to: `return this.#start(begin);`,
+    tests: ["test/first-starts.test.ts"],
+  },
+  {
+    name: "of two processes that start first, one stumbles over the other's Admin",
+    file: "lib/access/first-admins.ts",
+    from: `if (!isOrchestratorError(error, "ALREADY_EXISTS") || left === 1) throw error;`,
+    to: `if (error) throw error;`,
+    tests: ["test/first-starts.test.ts"],
+  },
 ];
