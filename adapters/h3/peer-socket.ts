@@ -19,7 +19,8 @@ export function createSocketHooks(
   const sockets = new WeakMap<Peer, PeerSocket>();
   return {
     open(peer) {
-      const forwardedFor = peer.request?.headers.get("x-forwarded-for") ?? undefined;
+      // Headers that are asked for are kept for as long as the connection.
+      const forwardedFor = (): string | null | undefined => peer.request?.headers.get("x-forwarded-for");
       const socket = new PeerSocket(peer, sourceAddress(peer.remoteAddress ?? null, forwardedFor));
       sockets.set(peer, socket);
       accept(socket, new URL(peer.request?.url ?? "http://localhost/").pathname);

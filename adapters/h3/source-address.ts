@@ -3,8 +3,11 @@ import { BlockList, isIP } from "node:net";
 import { sourceOfAddress } from "fleetwright/ports";
 import { longestOf } from "./network.ts";
 
-/** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header. */
-export type SourceAddress = (remoteAddress: string | null, forwardedFor: string | undefined) => string | null;
+/** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header, which may be read when it is needed. */
+export type SourceAddress = (
+  remoteAddress: string | null,
+  forwardedFor: string | undefined | (() => string | null | undefined),
+) => string | null;
 
 /**
  * Believes `X-Forwarded-For` as far as trusted proxies wrote it: from the right, up to the first address that is not one of
@@ -17,7 +20,9 @@ export function createSourceAddress(trustedProxies: readonly string[] = []): Sou
   const isTrusted = createNetworkCheck(trustedProxies);
   return (remoteAddress, forwardedFor) => {
     let address = plainAddress(remoteAddress);
-    const hops = (forwardedFor ?? "").split(",").map((hop) => hop.trim());
+    if (!isTrusted(address)) return address;
+    const header = typeof forwardedFor === "function" ? forwardedFor() : forwardedFor;
+    const hops = (header ?? "").split(",").map((hop) => hop.trim());
     while (isTrusted(address)) {
       const before = plainAddress(withoutPort(hops.pop() ?? ""));
       if (before === null || isIP(before) === 0) break;

@@ -19,7 +19,7 @@ import {
   type ProvedAgent,
 } from "../wire/orchestrator-handshake.ts";
 import { Channel } from "./channel.ts";
-import type { ConnectionHost } from "./connection-host.ts";
+import { notify, type ConnectionHost } from "./connection-host.ts";
 import { isPeersFault, type Ending } from "./ending.ts";
 import { LifeProbe } from "./life-probe.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
@@ -29,8 +29,9 @@ import type { Admission, AgentIntroduction, TransportHandlers } from "./transpor
 export class AgentConnection {
   readonly #socket: FrameSocket;
   readonly #host: ConnectionHost<AgentConnection>;
-  readonly #handshake: OrchestratorHandshake;
-  readonly #deadline: Timer;
+  /** Null when it is over: its keys and secrets are not kept. */
+  #handshake: OrchestratorHandshake | null;
+  #deadline: Timer | null;
   readonly #life: LifeProbe;
   #phase: "handshake" | "admitting" | "open" | "ended" = "handshake";
   #agent: ProvedAgent | null = null;
@@ -47,9 +48,8 @@ export class AgentConnection {
   constructor(socket: FrameSocket, host: ConnectionHost<AgentConnection>) {
     this.#socket = socket;
     this.#host = host;
-    const { crypto, signer, clock } = host.context;
+    const { crypto, signer, clock, isKnownKey } = host.context;
     const epoch = host.context.epoch?.() ?? undefined;
-    const { isKnownKey } = host.context;
     const { tlsExporter } = socket;
     this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter, isKnownKey });
     this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
@@ -153,22 +153,23 @@ export class AgentConnection {
       this.#channel?.receive(frame);
       return;
     }
-    if (this.#phase === "ended") return;
+    const handshake = this.#handshake;
+    if (handshake === null) return;
     try {
-      const step = this.#handshake.receive(frame);
+      const step = handshake.receive(frame);
       if (step.kind === "send") {
         this.#socket.send(step.frame);
         return;
       }
       this.#agent = step.agent;
       this.#phase = "admitting";
-      this.#work = this.#admit(step.agent).catch((error: unknown) => this.#refuse(error));
+      this.#work = this.#admit(handshake, step.agent).catch((error: unknown) => this.#refuse(error));
     } catch (error) {
       this.#refuse(error);
     }
   }
 
-  async #admit(agent: ProvedAgent): Promise<void> {
+  async #admit(handshake: OrchestratorHandshake, agent: ProvedAgent): Promise<void> {
     if (this.#host.budgets.isSpent(agent.node_id)) {
       throw new OrchestratorError("RATE_LIMITED", { message: "The agent took more time than it may." });
     }
@@ -186,13 +187,17 @@ export class AgentConnection {
     if (admission.status === "pending" && !this.#host.makeRoomForPending(this.remoteAddress)) {
       throw new OrchestratorError("RATE_LIMITED", { message: "Too many agents wait for approval." });
     }
-    await this.#accept(introduction, admission);
+    const accepted = handshake.accept(admission.status, this.#host.context.orchestratorTime());
+    this.#leaveHandshake();
+    await this.#accept(introduction, admission, accepted);
   }
 
-  async #accept(introduction: AgentIntroduction, admission: Admission): Promise<void> {
+  async #accept(
+    introduction: AgentIntroduction,
+    admission: Admission,
+    { frame, session }: ReturnType<OrchestratorHandshake["accept"]>,
+  ): Promise<void> {
     const { context, handlers, sendLimitBytes, budgets, reads, turns } = this.#host;
-    this.#deadline.cancel();
-    const { frame, session } = this.#handshake.accept(admission.status, context.orchestratorTime());
     this.#socket.send(frame);
     if (admission.status === "rejected") {
       this.#end({ code: null, message: "the agent is rejected" }, closeCode.refused);
@@ -219,14 +224,16 @@ export class AgentConnection {
     this.#status = admission.status;
     this.#phase = "open";
     this.#host.opened(this);
-    await this.#announce(introduction, admission, channel);
+    await this.#announce(introduction, admission);
   }
 
-  async #announce(
-    introduction: AgentIntroduction,
-    admission: Admission,
-    channel: Channel<OrchestratorMessage, AgentMessage>,
-  ): Promise<void> {
+  #leaveHandshake(): void {
+    this.#deadline?.cancel();
+    this.#deadline = null;
+    this.#handshake = null;
+  }
+
+  async #announce(introduction: AgentIntroduction, admission: Admission): Promise<void> {
     try {
       await this.#host.handlers.connected(introduction, admission);
     } catch (error) {
@@ -236,12 +243,12 @@ export class AgentConnection {
     // It ended while `connected` ran: the two are never called in the other order, nor at the same time.
     if (this.#hasEnded()) return this.#tellGone();
     this.#isAnnounced = true;
-    channel.open();
+    this.#channel?.open();
   }
 
   /** Ends a handshake and tells the agent why. */
   #refuse(error: unknown): void {
-    if (!this.isHandshaking) return;
+    if (!this.isHandshaking || this.#handshake === null) return;
     const ending: Ending = isOrchestratorError(error)
       ? { code: error.code, message: error.message }
       : { code: "INTERNAL", message: "The connection could not be taken up." };
@@ -257,7 +264,7 @@ export class AgentConnection {
     const isRefusal = code !== null && (this.isHandshaking || isPeersFault(code));
     this.#phase = "ended";
     this.#endedBecause = code === null ? message : `${code}: ${message}`;
-    this.#deadline.cancel();
+    this.#leaveHandshake();
     this.#life.over();
     // Whoever left by itself is heard to the end.
     const hasLeft = code === null && closeWith === undefined;
@@ -274,23 +281,14 @@ export class AgentConnection {
     }
     if (isRefusal) {
       const refusal = { node_id: nodeId, remote_address: this.remoteAddress, code, message };
-      this.#notify((handlers) => handlers.refused({ ...refusal, ...this.#rival }));
+      notify(this.#host, (handlers) => handlers.refused({ ...refusal, ...this.#rival }));
     }
     if (this.#isAnnounced && !finished) this.#tellGone();
   }
 
   #tellGone(): void {
     const { nodeId } = this;
-    if (nodeId !== null) this.#notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));
-  }
-
-  /** A handler that throws where nobody could catch it must not end the process. */
-  #notify(call: (handlers: TransportHandlers) => void): void {
-    try {
-      call(this.#host.handlers);
-    } catch (error) {
-      this.#host.context.logger.error("A handler of the transport threw.", { error });
-    }
+    if (nodeId !== null) notify(this.#host, (handlers) => handlers.disconnected(nodeId, this.#endedBecause));
   }
 
   /** In a method, because an `await` in between may have changed it. */

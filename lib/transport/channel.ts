@@ -16,7 +16,7 @@ import type { Opened, Session } from "../wire/session.ts";
 import type { UnreadMessage } from "../wire/unread-message.ts";
 import { closeCodeOf, isPeersFault, type Ending } from "./ending.ts";
 import type { FrameTurns } from "./frame-turns.ts";
-import { startHeartbeat, type Heartbeat } from "./heartbeat.ts";
+import { Heartbeat, type HeartbeatOwner } from "./heartbeat.ts";
 import { InboundQueue } from "./inbound-queue.ts";
 import type { LongReads } from "./long-reads.ts";
 import { SharedPause, type Pausable } from "./shared-pause.ts";
@@ -68,7 +68,7 @@ export interface ChannelOptions<Out, In> {
 }
 
 /** One side of a proved connection. */
-export class Channel<Out, In> {
+export class Channel<Out, In> implements HeartbeatOwner {
   /** Whether the peer may only wait: anything but a ping of it breaks the protocol. */
   isRestricted = false;
   readonly #options: ChannelOptions<Out, In>;
@@ -82,27 +82,29 @@ export class Channel<Out, In> {
 
   constructor(options: ChannelOptions<Out, In>) {
     this.#options = options;
-    const { session, socket, clock } = options;
-    const pause = new SharedPause(socket);
+    const pause = new SharedPause(options.socket);
     this.#hold = pause.share();
     this.#queue = new InboundQueue(pause.share(), {
       handle: (item) => this.#handle(item),
       failed: (error) => this.#fail(error),
     });
-    this.#heartbeat = startHeartbeat({
-      clock,
-      ping: () => {
-        this.#pings = 0;
-        this.#write([session.encodePing()]);
-      },
-      silent: () => this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." }),
-      isReading: () => this.isReading,
-    });
+    this.#heartbeat = new Heartbeat(options.clock, this);
   }
 
   /** Whether what the peer sends is read now: while it is not, its silence proves nothing. */
   get isReading(): boolean {
     return !this.#queue.isPaused && this.#held.length === 0;
+  }
+
+  /** Says that this side lives. */
+  ping(): void {
+    this.#pings = 0;
+    this.#write([this.#options.session.encodePing()]);
+  }
+
+  /** Ends the connection of a peer that was not heard. */
+  silent(): void {
+    this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." });
   }
 
   /** Begins to hand messages of the peer over. */

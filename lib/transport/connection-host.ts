@@ -26,3 +26,15 @@ export interface ConnectionHost<Connection> {
   /** The connection is over. */
   ended(connection: Connection): void;
 }
+
+/** Calls a handler where nobody could catch what it throws: that must not end the process. */
+export function notify(
+  { handlers, context }: Pick<ConnectionHost<unknown>, "handlers" | "context">,
+  call: (handlers: TransportHandlers) => void,
+): void {
+  try {
+    call(handlers);
+  } catch (error) {
+    context.logger.error("A handler of the transport threw.", { error });
+  }
+}

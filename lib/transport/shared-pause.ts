@@ -14,15 +14,25 @@ export class SharedPause {
 
   /** One more that may ask. */
   share(): Pausable {
-    const self = {};
-    return {
-      pause: () => {
-        this.#asking.add(self);
-        if (this.#asking.size === 1) this.#socket.pause();
-      },
-      resume: () => {
-        if (this.#asking.delete(self) && this.#asking.size === 0) this.#socket.resume();
-      },
-    };
+    return new Share(this.#socket, this.#asking);
+  }
+}
+
+class Share implements Pausable {
+  readonly #socket: Pausable;
+  readonly #asking: Set<object>;
+
+  constructor(socket: Pausable, asking: Set<object>) {
+    this.#socket = socket;
+    this.#asking = asking;
+  }
+
+  pause(): void {
+    this.#asking.add(this);
+    if (this.#asking.size === 1) this.#socket.pause();
+  }
+
+  resume(): void {
+    if (this.#asking.delete(this) && this.#asking.size === 0) this.#socket.resume();
   }
 }

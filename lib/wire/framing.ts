@@ -79,49 +79,46 @@ export interface Reassembled {
   isWhole: boolean;
 }
 
+/** Where nothing waits for the rest of its message. */
+const nothing: Uint8Array = new Uint8Array();
+
 /** Puts the pieces of a message together again, within {@link maxMessageBytes}. */
-export interface Reassembly {
+export class Reassembly {
+  #room = nothing;
+  #size = 0;
+
   /**
    * Takes a frame of kind message, fragment or lastFragment; returns what is there of its message.
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR` for a piece out of place or a message too large.
    */
-  take(frame: PlainFrame): Reassembled;
-}
-
-/** Begins with nothing received. */
-export function createReassembly(): Reassembly {
-  let room: Uint8Array = new Uint8Array();
-  let size = 0;
-  return {
-    take({ kind, payload }) {
-      if (kind === frameKind.message) {
-        if (size > 0)
-          throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message came inside another." });
-        if (payload.length > fragmentBytes)
-          throw new OrchestratorError("PROTOCOL_ERROR", {
-            message: "A message came whole that must come in pieces.",
-          });
-        return { bytes: payload, isWhole: true };
-      }
-      // Only whole pieces, and a last one that carries something: else a peer could fill memory with empty ones.
-      const fits = kind === frameKind.fragment ? payload.length === fragmentBytes : payload.length > 0;
-      if (!fits || payload.length > fragmentBytes) {
-        throw new OrchestratorError("PROTOCOL_ERROR", { message: "A fragment has a wrong size." });
-      }
-      if (size + payload.length > maxMessageBytes) {
-        throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message is larger than allowed." });
-      }
-      room = withRoom(room, { size, more: payload.length });
-      room.set(payload, size);
-      size += payload.length;
-      const bytes = room.subarray(0, size);
-      if (kind === frameKind.fragment) return { bytes, isWhole: false };
-      room = new Uint8Array();
-      size = 0;
-      return { bytes, isWhole: true };
-    },
-  };
+  take({ kind, payload }: PlainFrame): Reassembled {
+    if (kind === frameKind.message) {
+      if (this.#size > 0)
+        throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message came inside another." });
+      if (payload.length > fragmentBytes)
+        throw new OrchestratorError("PROTOCOL_ERROR", {
+          message: "A message came whole that must come in pieces.",
+        });
+      return { bytes: payload, isWhole: true };
+    }
+    // Only whole pieces, and a last one that carries something: else a peer could fill memory with empty ones.
+    const fits = kind === frameKind.fragment ? payload.length === fragmentBytes : payload.length > 0;
+    if (!fits || payload.length > fragmentBytes) {
+      throw new OrchestratorError("PROTOCOL_ERROR", { message: "A fragment has a wrong size." });
+    }
+    if (this.#size + payload.length > maxMessageBytes) {
+      throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message is larger than allowed." });
+    }
+    this.#room = withRoom(this.#room, { size: this.#size, more: payload.length });
+    this.#room.set(payload, this.#size);
+    this.#size += payload.length;
+    const bytes = this.#room.subarray(0, this.#size);
+    if (kind === frameKind.fragment) return { bytes, isWhole: false };
+    this.#room = nothing;
+    this.#size = 0;
+    return { bytes, isWhole: true };
+  }
 }
 
 /** Twice as much where there is none left, so that each byte is moved once or twice. */

@@ -19,7 +19,7 @@ export interface Sealing {
   open(frame: Uint8Array): { kind: number; payload: Uint8Array };
 }
 
-/** Derives both keys from the exchanged secret and the transcript. */
+/** Derives both keys from the exchanged secret and the transcript, neither of which is kept. */
 export function createSealing(
   crypto: Crypto,
   keys: { side: "agent" | "orchestrator"; sharedSecret: Uint8Array; opening: Uint8Array },
@@ -29,25 +29,41 @@ export function createSealing(
     keys.side === "agent"
       ? [directions.toOrchestrator, directions.toAgent]
       : [directions.toAgent, directions.toOrchestrator];
-  const outKey = derive(outLabel);
-  const inKey = derive(inLabel);
-  const nextOut = counterNonce();
-  const nextIn = counterNonce();
-  return {
-    seal(kind, ...parts) {
-      return crypto.seal(outKey, nextOut(), joinFrame(kind, parts));
-    },
-    open(frame) {
-      const opened = crypto.open(inKey, nextIn(), frame);
-      const kind = opened?.[0];
-      if (opened === null || kind === undefined) {
-        throw new OrchestratorError("PROTOCOL_ERROR", {
-          message: "A frame was changed, repeated or left out.",
-        });
-      }
-      return { kind, payload: opened.subarray(1) };
-    },
-  };
+  return new CountedSealing(crypto, derive(outLabel), derive(inLabel));
+}
+
+/** Nonces of 96 bits count from 0 in each direction: 2^53 frames take longer than any connection lives. */
+class CountedSealing implements Sealing {
+  readonly #crypto: Crypto;
+  readonly #outKey: Uint8Array;
+  readonly #inKey: Uint8Array;
+  #sealed = 0;
+  #opened = 0;
+
+  constructor(crypto: Crypto, outKey: Uint8Array, inKey: Uint8Array) {
+    this.#crypto = crypto;
+    this.#outKey = outKey;
+    this.#inKey = inKey;
+  }
+
+  seal(kind: number, ...parts: readonly Uint8Array[]): Uint8Array {
+    const nonce = nonceOf(this.#sealed);
+    this.#sealed += 1;
+    return this.#crypto.seal(this.#outKey, nonce, joinFrame(kind, parts));
+  }
+
+  open(frame: Uint8Array): { kind: number; payload: Uint8Array } {
+    const nonce = nonceOf(this.#opened);
+    this.#opened += 1;
+    const opened = this.#crypto.open(this.#inKey, nonce, frame);
+    const kind = opened?.[0];
+    if (opened === null || kind === undefined) {
+      throw new OrchestratorError("PROTOCOL_ERROR", {
+        message: "A frame was changed, repeated or left out.",
+      });
+    }
+    return { kind, payload: opened.subarray(1) };
+  }
 }
 
 /** Where frames are put together, to be sealed at once: memory for each would cost more than to seal it. As large as the largest so far. */
@@ -65,13 +81,8 @@ function joinFrame(kind: number, parts: readonly Uint8Array[]): Uint8Array {
   return plainFrame.subarray(0, size);
 }
 
-/** 96-bit nonces 0, 1, 2, ...: 2^53 frames take longer than any connection lives. */
-function counterNonce(): () => Uint8Array {
-  let count = 0;
-  return () => {
-    const nonce = new Uint8Array(12);
-    new DataView(nonce.buffer).setBigUint64(4, BigInt(count));
-    count += 1;
-    return nonce;
-  };
+function nonceOf(count: number): Uint8Array {
+  const nonce = new Uint8Array(12);
+  new DataView(nonce.buffer).setBigUint64(4, BigInt(count));
+  return nonce;
 }

@@ -3,7 +3,7 @@ import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { finish, type Work } from "../internal/work.ts";
-import { createReassembly, frameKind, frameMessage, streamParts, readStream } from "./framing.ts";
+import { frameKind, frameMessage, readStream, Reassembly, streamParts } from "./framing.ts";
 import { maxFrameBytes } from "./limits.ts";
 import {
   agentMessageSchema,
@@ -72,7 +72,7 @@ export function createOrchestratorSession(
   sealing: Sealing,
   identity: { signer: Signer; nodeId: string },
 ): OrchestratorSession {
-  return createSession(sealing, {
+  return new SealedSession(sealing, {
     write: (message: OrchestratorMessage) => signCommand(identity.signer, identity.nodeId, message),
     prefixBytes: signatureBytes,
     intake: new UnreadIntake(),
@@ -85,7 +85,7 @@ export function createAgentSession(
   sealing: Sealing,
   peers: { crypto: Crypto; orchestratorKey: Uint8Array; nodeId: string },
 ): AgentSession {
-  return createSession(sealing, {
+  return new SealedSession(sealing, {
     write: (message: AgentMessage) => toUtf8(wellFormed(JSON.stringify(message))),
     prefixBytes: 0,
     // Verified before anything looks at it, so not before it is whole.
@@ -106,19 +106,38 @@ interface Codec<Out, In> {
   parse(message: UnreadMessage): Work<In>;
 }
 
-function createSession<Out extends { type: string }, In extends { type: string }>(
-  sealing: Sealing,
-  codec: Codec<Out, In>,
-): Session<Out, In> {
-  const reassembly = createReassembly();
-  const open = (frame: Uint8Array | string): Opened | null => {
-    const plain = sealing.open(checkFrame(frame));
+class SealedSession<Out extends { type: string }, In extends { type: string }> implements Session<Out, In> {
+  readonly #sealing: Sealing;
+  readonly #codec: Codec<Out, In>;
+  readonly #reassembly = new Reassembly();
+
+  constructor(sealing: Sealing, codec: Codec<Out, In>) {
+    this.#sealing = sealing;
+    this.#codec = codec;
+  }
+
+  encode(message: Out): Uint8Array[] {
+    const bytes = this.#codec.write(message);
+    checkSize(message, bytes.subarray(this.#codec.prefixBytes));
+    return frameMessage(bytes).map(({ kind, payload }) => this.#sealing.seal(kind, payload));
+  }
+
+  encodeStream(streamId: string, data: Uint8Array): Uint8Array {
+    return this.#sealing.seal(frameKind.stream, ...streamParts(streamId, data));
+  }
+
+  encodePing(): Uint8Array {
+    return this.#sealing.seal(frameKind.ping);
+  }
+
+  open(frame: Uint8Array | string): Opened | null {
+    const plain = this.#sealing.open(checkFrame(frame));
     switch (plain.kind) {
       case frameKind.message:
       case frameKind.fragment:
       case frameKind.lastFragment: {
-        const { bytes, isWhole } = reassembly.take(plain);
-        return codec.intake.take(bytes, isWhole);
+        const { bytes, isWhole } = this.#reassembly.take(plain);
+        return this.#codec.intake.take(bytes, isWhole);
       }
       case frameKind.stream:
         return { kind: "stream", ...readStream(plain.payload) };
@@ -126,34 +145,25 @@ function createSession<Out extends { type: string }, In extends { type: string }
         if (plain.payload.length === 0) return { kind: "ping" };
     }
     throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent a frame of an unknown kind." });
-  };
-  const readInSlices = function* (unread: UnreadMessage): Work<In> {
+  }
+
+  read(message: UnreadMessage): In {
+    return finish(this.readInSlices(message));
+  }
+
+  *readInSlices(unread: UnreadMessage): Work<In> {
     const { head } = unread;
-    const message = yield* codec.parse(unread);
+    const message = yield* this.#codec.parse(unread);
     // Said in other letters, or twice: it was let in as what it is not.
     const operationId = "operation_id" in message ? message.operation_id : null;
     if (message.type === head.type && operationId === head.operationId) return message;
     throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message says what it is in an odd form." });
-  };
-  const read = (unread: UnreadMessage): In => finish(readInSlices(unread));
-  return {
-    encode(message) {
-      const bytes = codec.write(message);
-      checkSize(message, bytes.subarray(codec.prefixBytes));
-      return frameMessage(bytes).map(({ kind, payload }) => sealing.seal(kind, payload));
-    },
-    encodeStream(streamId, data) {
-      return sealing.seal(frameKind.stream, ...streamParts(streamId, data));
-    },
-    encodePing: () => sealing.seal(frameKind.ping, new Uint8Array()),
-    open,
-    read,
-    readInSlices,
-    decode(frame) {
-      const opened = open(frame);
-      return opened?.kind === "message" ? { kind: "message", message: read(opened) } : opened;
-    },
-  };
+  }
+
+  decode(frame: Uint8Array | string): Incoming<In> | null {
+    const opened = this.open(frame);
+    return opened?.kind === "message" ? { kind: "message", message: this.read(opened) } : opened;
+  }
 }
 
 /**

@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
-import { startHeartbeat } from "../../lib/transport/heartbeat.ts";
+import { Heartbeat } from "../../lib/transport/heartbeat.ts";
 import { settle } from "../support/deferred.ts";
 
 function start(isReading = true) {
   const clock = new FakeClock();
   const seen: string[] = [];
   const state = { isReading };
-  const heartbeat = startHeartbeat({
-    clock,
+  const heartbeat = new Heartbeat(clock, {
     ping: () => seen.push("ping"),
     silent: () => seen.push("silent"),
-    isReading: () => state.isReading,
+    get isReading() {
+      return state.isReading;
+    },
   });
   return { clock, seen, heartbeat, state };
 }
@@ -80,11 +81,10 @@ test("does not blame the peer for silence while this process got no time", async
 test("a process that stood still for an hour counts one beat for it", async () => {
   const clock = new StandingClock();
   const seen: string[] = [];
-  startHeartbeat({
-    clock,
+  new Heartbeat(clock, {
     ping: () => seen.push("ping"),
     silent: () => seen.push("silent"),
-    isReading: () => true,
+    isReading: true,
   });
   await clock.standStill(3_600_000);
   expect(seen).toEqual(["ping"]);

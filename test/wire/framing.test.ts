@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { concatBytes } from "../../lib/crypto/encoding.ts";
 import {
-  createReassembly,
+  Reassembly,
   frameKind,
   frameMessage,
   streamParts,
@@ -15,7 +15,7 @@ import { codeOf } from "./support/peers.ts";
 
 const streamId = "01890000-0000-7000-8000-00000000abcd";
 const takeAll = (frames: readonly PlainFrame[]): (Uint8Array | null)[] => {
-  const reassembly = createReassembly();
+  const reassembly = new Reassembly();
   return frames.map((frame) => {
     const { bytes, isWhole } = reassembly.take(frame);
     return isWhole ? bytes : null;

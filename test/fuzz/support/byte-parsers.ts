@@ -13,13 +13,7 @@ import {
 import { decodeFrame, encodeFrame } from "../../../lib/storage/file/series/frames.ts";
 import { emptySnapshot, parseSnapshot, snapshotChunks } from "../../../lib/storage/file/snapshot.ts";
 import { createAgentHandshake } from "../../../lib/wire/agent-handshake.ts";
-import {
-  createReassembly,
-  frameKind,
-  frameMessage,
-  streamParts,
-  readStream,
-} from "../../../lib/wire/framing.ts";
+import { Reassembly, frameKind, frameMessage, streamParts, readStream } from "../../../lib/wire/framing.ts";
 import { createOrchestratorHandshake } from "../../../lib/wire/orchestrator-handshake.ts";
 import { agentExamples, streamExample } from "../../wire/support/examples.ts";
 import {
@@ -89,7 +83,7 @@ export const byteParsers: Readonly<Record<string, ByteParser>> = {
     read: (bytes) => {
       const kind = bytes[0] ?? 0;
       if (kind === frameKind.stream) return readStream(bytes.subarray(1));
-      return createReassembly().take({ kind, payload: bytes.subarray(1) } as never);
+      return new Reassembly().take({ kind, payload: bytes.subarray(1) } as never);
     },
     refuses: ["PROTOCOL_ERROR"],
   },
