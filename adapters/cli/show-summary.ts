@@ -3,8 +3,8 @@ import type { Attention, AttentionKind, Summary } from "fleetwright";
 import { toFacts, toLines, toTable } from "./text.ts";
 import type { Column } from "./text.ts";
 
-/** Counts of the fleet, then what needs somebody, worst first. */
-export function describeSummary({ agents, last_apply, drift, ...summary }: Summary): string {
+/** Counts of the fleet, then what needs somebody, worst first; `isWell` says whether the server itself needs nobody. */
+export function describeSummary({ agents, last_apply, drift, ...summary }: Summary, isWell: boolean): string {
   const { rollouts, operations, attention } = summary;
   return (
     toFacts([
@@ -19,7 +19,7 @@ export function describeSummary({ agents, last_apply, drift, ...summary }: Summa
     ]) +
     toLines([""]) +
     (attention.length === 0
-      ? toLines(["Nothing needs you."])
+      ? toLines([isWell ? "Nothing needs you." : "The server needs you: see its checks above."])
       : toLines(["Needs you:"]) + toTable(attention, columns))
   );
 }

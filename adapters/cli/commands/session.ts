@@ -176,7 +176,7 @@ async function showStatus(call: CommandCall): Promise<void> {
   call.show({ ...status, ...(summary && { summary }) }, (view) =>
     [
       describeStatus({ url: client.url, status, view }),
-      ...(summary ? ["\n", describeSummary(summary)] : []),
+      ...(summary ? ["\n", describeSummary(summary, status.status === "ok")] : []),
     ].join(""),
   );
 }

@@ -34,7 +34,10 @@ describe("fleetwright resume", () => {
       expect(asked.stdout).toMatch(/Enforced again +kept/);
       expect(asked.stderr).toContain("Let the server go on?");
     }
-    expect(await print("status")).toContain("degraded");
+    const status = await print("status");
+    expect(status).toContain("degraded");
+    // "Nothing needs you" would stand right below the check that failed.
+    expect(status).toMatch(/The server needs you: see its checks above\.\n$/);
   });
 
   it("goes on after a yes, tells what is not carried out, and then has nothing to do", async () => {

@@ -16,7 +16,7 @@ const quiet: Summary = {
 const shown = (kind: string, count: number, named: number): string => {
   const agents = Array.from({ length: named }, (_, at) => ({ node_id: `${at}`, name: `web-${at}` }));
   const attention = [{ kind, severity: "warning", count, agents } as Attention];
-  return describeSummary({ ...quiet, attention });
+  return describeSummary({ ...quiet, attention }, true);
 };
 
 test.each([
