@@ -26,8 +26,9 @@ const leftGraceMs = 5000;
 /** How long what was killed may take to be gone, milliseconds: what a disk holds up ends before it does anything more. */
 const killedMs = 10_000;
 
-/** Between two looks at whether all have ended, milliseconds. */
+/** Between two looks at whether all have ended, milliseconds: the first ones, and those of a long wait. */
 const lookMs = 10;
+const patientLookMs = 100;
 
 /** How programs are known: in groups of the kernel, or by marks. */
 export type ScopeKind = "cgroup" | "subreaper";
@@ -38,8 +39,8 @@ export interface ProgramHold {
   start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess;
   /** Sends a signal to it and everything that it started. */
   signal(name: NodeJS.Signals): void;
-  /** Kills all of it; resolves when nothing of it is left. */
-  end(): Promise<void>;
+  /** Kills what has not ended by itself when the time for that is over; resolves when nothing of it is left. */
+  end(isTimeOver: () => boolean): Promise<void>;
   /** Lets go what it left running on purpose. */
   release(): void;
 }
@@ -80,7 +81,8 @@ export class HeldPrograms {
     held.group = scope.group;
     this.#note(held);
     const done = (): void => this.#forget(held, scope);
-    const endAll = async (): Promise<void> => {
+    const endAll = async (isTimeOver: () => boolean): Promise<void> => {
+      await untilEmpty(scope, isTimeOver);
       await killAll(scope);
       done();
     };
@@ -99,7 +101,7 @@ export class HeldPrograms {
       },
       signal: (name) => signalAll(scope, name),
       // Once for all who ask: a second loop would go on after the first has told the end.
-      end: () => (ended ??= endAll()),
+      end: (isTimeOver) => (ended ??= endAll(isTimeOver)),
       release() {
         scope.letGo();
         done();
@@ -119,7 +121,8 @@ export class HeldPrograms {
       const processes = scope.members(listProcesses()).length;
       if (processes > 0) left.push({ program: held.program, processes });
       signalAll(scope, "SIGTERM");
-      await untilEmpty(scope, leftGraceMs);
+      const deadline = performance.now() + leftGraceMs;
+      await untilEmpty(scope, () => performance.now() >= deadline);
       await killAll(scope);
       this.#forget(held, scope);
     }
@@ -188,9 +191,12 @@ async function killAll(scope: ProgramScope): Promise<void> {
   }
 }
 
-async function untilEmpty(scope: ProgramScope, timeoutMs: number): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!isEmpty(scope) && performance.now() < deadline) await pause(lookMs);
+async function untilEmpty(scope: ProgramScope, isTimeOver: () => boolean): Promise<void> {
+  let waitMs = lookMs;
+  while (!isTimeOver() && !isEmpty(scope)) {
+    await pause(waitMs);
+    waitMs = Math.min(2 * waitMs, patientLookMs);
+  }
 }
 
 function isEmpty(scope: ProgramScope): boolean {

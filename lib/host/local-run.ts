@@ -3,7 +3,7 @@
  *
  * ```
  * spawned ──exit──> draining ──pipes closed, or 500 ms──> done
- *    └─abort, timeout─> SIGTERM to all of it ──it ended, or 5 s──> SIGKILL to all of it until nothing is left ──> draining
+ *    └─abort, timeout─> SIGTERM to all of it ──all of it ended, or 5 s──> SIGKILL to all of it until nothing is left ──> draining
  * ```
  * All of it is the program and whatever it started, however that detached itself (local-programs.ts). What it leaves running
  * on purpose after a normal end (a daemon) lives on; its hold on the pipes is not waited for.
@@ -22,7 +22,7 @@ const defaultMaxOutputBytes = 262_144;
 /** Permission bits that what a program makes does not get, unless its command says others. */
 const defaultUmask = 0o022;
 
-/** How long a program may take to end when asked, milliseconds. */
+/** How long a program, and what it started, may take to end when asked, milliseconds. */
 const termGraceMs = 5000;
 
 /** How long output is waited for after the end, milliseconds. */
@@ -47,13 +47,13 @@ export function runProgram(command: HostCommand, setting: RunSetting): Promise<H
     const timers: Timer[] = [];
     const after = (delayMs: number, act: () => void): void => void timers.push(clock.setTimer(delayMs, act));
     let timedOut = false;
-    let ending = false;
+    let killedAtMs: number | null = null;
 
     const end = (): void => {
-      if (ending) return;
-      ending = true;
+      if (killedAtMs !== null) return;
+      killedAtMs = clock.monotonic() + termGraceMs;
       hold.signal("SIGTERM");
-      after(termGraceMs, () => void hold.end());
+      after(termGraceMs, () => void hold.end(() => true));
     };
     /** Nothing that was planned is of use once the program has ended. */
     const settle = (): void => {
@@ -62,8 +62,12 @@ export function runProgram(command: HostCommand, setting: RunSetting): Promise<H
     };
     const drain = async (): Promise<void> => {
       settle();
-      if (ending) await hold.end();
-      else hold.release();
+      // A shell ends at once; what it ran may have something to put in order still.
+      if (killedAtMs !== null) {
+        let isTimeOver = false;
+        after(Math.max(0, killedAtMs - clock.monotonic()), () => (isTimeOver = true));
+        await hold.end(() => isTimeOver);
+      } else hold.release();
       await Promise.race([closed, new Promise<void>((drained) => after(drainMs, drained))]);
       settle();
       child.stdout?.destroy();

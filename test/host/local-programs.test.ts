@@ -77,6 +77,25 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     expect(readdirSync(join(folder, "state/running"))).toEqual([]);
   });
 
+  test.each([false, true])(
+    "have what they started end in its own time after they were ended, a question: %s",
+    async (asks) => {
+      const { folder, host, log } = create();
+      const sleeper = writeSleeper(join(folder, "work"));
+      const saved = join(folder, "work/saved");
+      const saves = `sh -c 'trap "sleep 0.1; echo all > ${saved}; exit" TERM; sh "$0" & while :; do sleep 0.05; done' "$0"`;
+      const controller = new AbortController();
+      const argv = ["/bin/sh", "-c", `${saves} & wait`, sleeper] as const;
+      const running = host.run({ argv, asks, timeoutMs }, controller.signal);
+      await begins(log);
+      controller.abort();
+      // The shell went first.
+      expect(await running).toMatchObject({ signal: "SIGTERM" });
+      expect(readFileSync(saved, "utf8")).toBe("all\n");
+      expect(loggedProcesses(log)).toEqual({ noted: 1, living: [] });
+    },
+  );
+
   test.each(Object.entries(detachments))(
     "live on where they were left on purpose, also when the host begins anew: %s",
     async (_way, line) => {
