@@ -74,7 +74,8 @@ export class MetricIntake {
    */
   async take(nodeId: string, message: MessageOf<AgentMessage, "metrics">): Promise<readonly SampleRow[]> {
     const { logger } = this.#context;
-    if (message.gap) logger.info("An agent dropped samples for want of space.", { node_id: nodeId });
+    if (message.gap)
+      logger.info("An agent dropped samples: they were too old, or too many, to keep.", { node_id: nodeId });
     if (this.#isBehind(nodeId, message)) return [];
     try {
       return await this.#take(nodeId, message.samples);

@@ -159,7 +159,7 @@ export class OperationRetention {
     // With the reserve: this makes space.
     await this.#context.commitWithReserve(systemCaller, writes, {
       type: "operation.pruned",
-      summary: `${removed} records of operations ${summary} were removed`,
+      summary: `${removed === 1 ? "1 record" : `${removed} records`} of operations ${summary} ${removed === 1 ? "was" : "were"} removed`,
       metadata: { removed, ...metadata },
     });
     return { kept, removed: count };

@@ -180,18 +180,18 @@ export class RolloutBeginnings {
       ...this.#context.epochs.mark,
       created_at: this.#context.timestamp(),
     };
+    const { kind, matched } = rollout;
+    const what = `${verbs[kind]} ${titleOf(rollout)} on ${matched === 1 ? "1 agent" : `${matched} agents`}`;
     const event: EventInput = {
       type: "rollout.started",
       target: rolloutSubject(rollout),
-      summary: `${verbs[rollout.kind]} ${titleOf(rollout)} on ${rollout.matched} agents was requested`,
+      summary: `${what} was requested`,
       metadata: {
         ...rolloutFacts(rollout),
         trigger: rollout.trigger,
         ...(rollout.plan !== undefined && { plan_rollout_id: rollout.plan }),
       },
     };
-    const { kind } = rollout;
-    const what = `${verbs[kind]} ${titleOf(rollout)} on ${rollout.matched} agents`;
     const more =
       about.override_window && kind !== "plan"
         ? [maintenance.overridden(nodeIds, { kind, target: rolloutSubject(rollout), what })]

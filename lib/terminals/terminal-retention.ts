@@ -40,7 +40,10 @@ export class TerminalRetention {
     const removed = writes.length / 2;
     await this.#context.commitWithReserve(systemCaller, writes, {
       type: "terminal.pruned",
-      summary: `${removed} terminals that ended before ${before} were removed with their recordings`,
+      summary:
+        removed === 1
+          ? `A terminal that ended before ${before} was removed with its recording`
+          : `${removed} terminals that ended before ${before} were removed with their recordings`,
       metadata: { removed, before },
     });
   }

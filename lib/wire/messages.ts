@@ -153,7 +153,7 @@ export const agentMessageSchema = z.discriminatedUnion("type", [
         }),
       )
       .max(1000),
-    /** Samples before these were dropped for want of space. */
+    /** Samples before these were dropped: they were too old, or too many. */
     gap: z.boolean(),
   }),
   z.strictObject({

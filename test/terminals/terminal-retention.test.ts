@@ -22,6 +22,7 @@ it("a terminal goes after terminalRetentionDays, with its recording, and the log
   expect(events).toContainEqual(
     expect.objectContaining({
       event_type: "terminal.pruned",
+      summary: expect.stringMatching(/^A terminal that ended before \S+ was removed with its recording$/),
       metadata: expect.objectContaining({ removed: 1 }),
     }),
   );
