@@ -152,6 +152,19 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     custom.stop();
   });
 
+  test("is told once as left out where a program ends too late for its sample, until it is in time again", async () => {
+    const { custom, logger, put } = begin();
+    const path = put("slow", program("sleep 0.2; echo slow 1"), 0o755);
+    const tooLate = Promise.resolve(null);
+    const reasons = () => logger.lines.map(({ fields }) => [fields?.["path"], fields?.["reason"]]);
+    const told = [path, "It took longer than half of the time from one sample to the next."];
+    expect(await custom.collect(tooLate)).toEqual({});
+    await expect.poll(reasons, { timeout: 10_000 }).toEqual([told]);
+    expect(await custom.collect(never)).toEqual({ "custom.slow": 1 });
+    expect(await custom.collect(tooLate)).toEqual({});
+    await expect.poll(reasons, { timeout: 10_000 }).toEqual([told, told]);
+  });
+
   test("is left out where it can't be looked at, and the rest is there", async () => {
     const { custom, put, logger } = begin();
     put("a.prom", "good 1\n");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Host } from "../../host/host.ts";
 import type { Logger } from "../../logger.ts";
-import { OwnersFolder } from "../owners-folder.ts";
+import { type OwnersEntry, OwnersFolder } from "../owners-folder.ts";
 import type { Values } from "./measured-machine.ts";
 import { parsePrometheusText } from "./prometheus-text.ts";
 import { mostSeries } from "./series-name.ts";
@@ -24,8 +24,10 @@ export class CustomMetrics {
   async collect(late: Promise<null>, others: Promise<Values> = Promise.resolve({})): Promise<Values> {
     const found = await Promise.all(
       this.#folder.list().map(async (entry) => {
-        const run = (): Promise<string | null> => Promise.race([this.#folder.run(entry), late]);
-        return { path: entry.path, text: entry.isProgram ? await run() : this.#folder.read(entry) };
+        return {
+          path: entry.path,
+          text: await (entry.isProgram ? this.#run(entry, late) : this.#folder.read(entry)),
+        };
       }),
     );
     // All of them: what there is no room for is told apart from what can't be read. A text has a bound of its own.
@@ -48,6 +50,18 @@ export class CustomMetrics {
   /** Ends the programs that run. */
   stop(): void {
     this.#folder.stop();
+  }
+
+  /** What a program prints; null where it fails, or ends too late for this sample. */
+  #run(entry: OwnersEntry, late: Promise<null>): Promise<string | null> {
+    let isOver = false;
+    void late.then(() => (isOver = true));
+    const printed = this.#folder.run(entry).then((text) => {
+      if (text !== null && isOver)
+        this.#folder.fault(entry.path, "It took longer than half of the time from one sample to the next.");
+      return text;
+    });
+    return Promise.race([printed, late]);
   }
 
   #tell(path: string, { faults, surplus }: { faults: number; surplus: number }): void {
