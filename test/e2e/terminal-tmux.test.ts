@@ -28,6 +28,11 @@ async function startScene() {
     work,
     run,
     client: server.client,
+    /** Kills the server and starts it again, at the same address. */
+    restart: async () => {
+      await server.program.end("SIGKILL");
+      return startServerProcess(join(folder, "data"), Number(new URL(server.url).port));
+    },
     /** Runs the command line at a terminal. */
     at: (columns: number, rows: number, ...args: string[]) =>
       new Tmux([process.execPath, main, ...args], { folder, columns, rows, environment }),
@@ -146,6 +151,28 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       using replay = scene.at(100, 30, "terminal", "replay", sessionId, "--speed", "100");
       expect(await replay.exited()).toBe(0);
       expect(replay.screen).toMatch(/^30 1000\nred$/m);
+    }, 60_000);
+
+    it("why it ended is said where a program had the whole screen, and where the server was killed and is back", async () => {
+      const holdScreen = "printf '\\033[?1049h'; echo in\"\"side; sleep 100";
+      await using scene = await startScene();
+      {
+        using terminal = scene.at(80, 24, ...opening);
+        await terminal.shows(/^[#$]$/m);
+        terminal.enter(holdScreen);
+        await terminal.shows(/^inside$/m);
+        const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
+        await scene.client.terminals.close(sessionId);
+        expect(await terminal.exited()).toBe(137);
+        expect(terminal.screen).toContain("The terminal ended: closed.");
+      }
+      using terminal = scene.at(80, 24, ...opening);
+      await terminal.shows(/^[#$]$/m);
+      terminal.enter(holdScreen);
+      await terminal.shows(/^inside$/m);
+      await using _back = await scene.restart();
+      expect(await terminal.exited()).toBe(1);
+      expect(terminal.screen).toContain("The terminal ended: server_lost.");
     }, 60_000);
 
     it("a replay that is broken off by Ctrl-C leaves the terminal as before", async () => {

@@ -67,10 +67,12 @@ export async function openTerminal(
   const seat = new Seat(call, session_id);
   const restore = makeRaw(seat);
   try {
-    return await seat.stay(ticket);
+    await seat.stay(ticket);
   } finally {
     restore();
   }
+  // Not before: a program that has the whole screen would take it away with itself.
+  return seat.tellEnd();
 }
 
 /** Gives every key to the seat until the function returned is called; the terminal is as before then, also where the process is ended. */
@@ -129,17 +131,20 @@ class Seat {
     this.#terminal?.leave();
   }
 
-  async stay(first: TerminalTicket): Promise<ShellExitCode | ExitCode> {
+  /** Resolves when the terminal has ended, or was left. */
+  async stay(first: TerminalTicket): Promise<void> {
     let ticket: TerminalTicket | null = first;
     let offset = 0;
     while (ticket !== null) {
       offset = await this.#attach(ticket, offset);
       ticket = this.#hasLeft || this.#end !== null ? null : await this.#comeBack();
     }
-    if (this.#hasLeft) {
-      await this.#call.client.terminals.close(this.#sessionId).catch(() => {});
-      return exitCode.ok;
-    }
+    if (this.#hasLeft) await this.#call.client.terminals.close(this.#sessionId).catch(() => {});
+  }
+
+  /** Says why it ended, unless its shell did or it was left, and gives the exit code. */
+  tellEnd(): ShellExitCode | ExitCode {
+    if (this.#hasLeft) return exitCode.ok;
     if (this.#end?.type === "refused") this.#say(`${this.#end.message} (${this.#end.code})`);
     else if (this.#end?.reason !== "exit")
       this.#say(`The terminal ended: ${this.#end?.reason ?? "the server can't be reached"}.`);
@@ -177,11 +182,22 @@ class Seat {
       try {
         return await this.#call.client.terminals.ticket(this.#sessionId);
       } catch (error) {
-        if ((error as { status?: number }).status !== 0 && (error as { status?: number }).status !== 503)
+        const { status } = error as { status?: number };
+        if (status !== 0 && status !== 503) {
+          await this.#askEnd().catch(() => {});
           return null;
+        }
       }
     }
     return null;
+  }
+
+  /** It ended while there was no connection: its record says how. */
+  async #askEnd(): Promise<void> {
+    const { status, close_reason, exit_code } = await this.#call.client.terminals.get(this.#sessionId);
+    if (status === "active" || close_reason === undefined) return;
+    this.#end = { type: "closed", status, reason: close_reason };
+    if (exit_code !== undefined) this.#exitCode = toShellExitCode(exit_code);
   }
 
   #say(text: string): void {
