@@ -65,6 +65,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
           request_id: requestId,
           source_address: address,
           if_match: headers.get("if-match"),
+          if_none_match: headers.get("if-none-match"),
           idempotency_key: headers.get("idempotency-key"),
           connection: { localEnd: localEndOf(event) },
           is_exposed: () => isExposed({ remoteAddress: ip, isEncrypted: isEncrypted(event), header }),

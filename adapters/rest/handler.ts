@@ -6,7 +6,7 @@ import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "../http/body-limi
 import { acceptedRequestId } from "../http/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
-import { requirePermission, unconditional } from "../trpc/trpc.ts";
+import { requireKnownConditions, requirePermission } from "../trpc/trpc.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
@@ -102,11 +102,11 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
   const { createContext, bodyLimitBytes = defaultBodyLimitBytes } = options;
   const { sourceAddress = (request: RestRequest) => request.remoteAddress, isExposed } = options;
   return async ({ request, requestId, route, values }: Found): Promise<RestReply | Response> => {
-    const ifMatch = request.header("if-match") ?? null;
     const info = {
       request_id: requestId,
       source_address: sourceAddress(request),
-      if_match: ifMatch,
+      if_match: request.header("if-match") ?? null,
+      if_none_match: request.header("if-none-match") ?? null,
       idempotency_key: isRead(request.method) ? null : (request.header("idempotency-key") ?? null),
       connection: request,
       is_exposed: isExposed && ((): boolean => isExposed(request)),
@@ -118,7 +118,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       if (authorization === undefined) throw new OrchestratorError("UNAUTHENTICATED");
       await requirePermission(context, route.permission);
     }
-    if (ifMatch !== null && !route.isConditional && !isRead(request.method)) throw unconditional();
+    if (!isRead(request.method)) requireKnownConditions(info, route.isConditional);
     const limit = route.isProtected ? bodyLimitBytes : Math.min(bodyLimitBytes, strangerBodyLimitBytes);
     const body = request.hasBody() ? await readJsonBody(request, route, limit) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
@@ -134,7 +134,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       return replies.success({ route, output, applied, requestId });
     }
     const answer = await route.call.run(context, input);
-    const ifNoneMatch = request.header("if-none-match");
+    const ifNoneMatch = info.if_none_match ?? undefined;
     const rendering = route.render(answer);
     if (rendering !== null) return replies.rendered(rendering, { requestId, ifNoneMatch });
     const output = await route.call.toOutput(answer);

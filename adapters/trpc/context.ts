@@ -13,6 +13,8 @@ export interface RequestInfo {
   source_address: string | null;
   /** The `If-Match` header as sent; null where there was none. A procedure that takes it says `rest: { conditional: true }`. */
   if_match: string | null;
+  /** The `If-None-Match` header as sent; null or absent where there was none. No change takes it. */
+  if_none_match?: string | null;
   /** The `Idempotency-Key` header as sent; null or absent where there was none. */
   idempotency_key?: string | null;
   /** What is wrong with the form of the input, told to those who may make the call; null or absent where nothing is. */

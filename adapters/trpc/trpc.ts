@@ -5,7 +5,7 @@ import { OrchestratorError } from "fleetwright";
 import type { ErrorCode } from "fleetwright";
 import { toProblem } from "../http/problem.ts";
 import type { Problem } from "../http/problem.ts";
-import type { RequestContext } from "./context.ts";
+import type { RequestContext, RequestInfo } from "./context.ts";
 import { asTransparent } from "./direct-call.ts";
 import { toOrchestratorError, toTrpcError, trpcCodeOf } from "./error-map.ts";
 
@@ -112,17 +112,29 @@ asTransparent(errorLink);
 export async function permissionLink<Result>(options: PermissionLinkOptions<Result>): Promise<Result> {
   const { ctx, meta, type, next } = options;
   if (isProtected(meta)) await requirePermission(ctx, meta?.permission ?? null);
-  if (type === "mutation" && ctx.request.if_match !== null && meta?.rest?.conditional !== true)
-    throw unconditional();
+  if (type === "mutation") requireKnownConditions(ctx.request, meta?.rest?.conditional === true);
   const fault = ctx.request.input_fault ?? null;
   if (fault !== null) throw fault;
   return next();
 }
 asTransparent(permissionLink);
 
-/** The refusal of `If-Match` where a change goes by no version. */
-export function unconditional(): OrchestratorError {
-  return new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
+/**
+ * Refuses a change on a condition that nobody would look at, since it would be made whether that holds or not (RFC 9110, 13.1):
+ * `If-Match` where it goes by no version, and `If-None-Match` everywhere, since `*` asks that nothing be overwritten.
+ *
+ * @throws {OrchestratorError} `PRECONDITION_FAILED`.
+ */
+export function requireKnownConditions(
+  { if_match, if_none_match = null }: Pick<RequestInfo, "if_match" | "if_none_match">,
+  isConditional: boolean,
+): void {
+  if (if_match !== null && !isConditional) throw unsupported("If-Match");
+  if (if_none_match !== null) throw unsupported("If-None-Match");
+}
+
+function unsupported(header: string): OrchestratorError {
+  return new OrchestratorError("PRECONDITION_FAILED", { message: `${header} is not supported here.` });
 }
 
 /** Whether a procedure is for those alone who are signed in. */

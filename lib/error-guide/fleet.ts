@@ -20,7 +20,8 @@ export const fleetErrors = {
   },
   PRECONDITION_FAILED: {
     meaning: "It is not the version that `If-Match` names.",
-    cause: "It was changed since the `ETag` was read.",
+    cause:
+      "It was changed since the `ETag` was read, or the change takes no such condition: no change takes `If-None-Match`.",
     advice: "Read it again, look at the difference, and send the new `ETag`.",
   },
   IDEMPOTENCY_KEY_REUSED: {

@@ -280,8 +280,6 @@ function toValue({
   value: string;
   encoding?: "utf8" | "base64" | undefined;
 }): Uint8Array {
-  if (encoding === "utf8" && /\p{Surrogate}/u.test(value))
-    throw invalid("value", "is no text: half of a character");
   const bytes = encoding === "utf8" ? toUtf8(value) : fromBase64(value);
   if (!bytes) throw invalid("value", "is no base64 with padding");
   if (bytes.length < 1 || bytes.length > maxValueBytes)

@@ -1,6 +1,6 @@
 /** Requests to single features that must be refused: runs, terminals, metrics, discovery, secrets. */
 import { randomUUID } from "node:crypto";
-import { get, nodeId, post, put, type Refused } from "./bad-input-cases.ts";
+import { assignment, get, nodeId, post, put, type Refused } from "./bad-input-cases.ts";
 
 const run = (fields: object) => post("/state/runs", { selector: "*", command: "true", ...fields });
 const secret = (fields: object) => post("/secrets", { name: "a", value: "value", ...fields });
@@ -15,6 +15,27 @@ const field = (name: string, call: Refused[1], pointer: string): Refused => [
 ];
 
 export const features: Refused[] = [
+  field(
+    "half a character deep in params",
+    post(`/agents/${nodeId}/plan`, { params: { site: { names: ["a", "b\ud800"] } } }),
+    "/params/site/names/1",
+  ),
+  field(
+    "half a character as a key",
+    post(`/agents/${nodeId}/apply`, { params: { site: { "\udc00": 1 } } }),
+    "/params/site",
+  ),
+  field("half a character in a command", run({ command: ["echo", "\ud83d"] }), "/command/1"),
+  field(
+    "half a character in a text for people",
+    post("/assignments", { ...assignment, description: "\ud800" }),
+    "/description",
+  ),
+  field(
+    "half a character in a comment of a module",
+    post("/modules", { content: "name: a\nresources: [] # \ud800" }),
+    "/content",
+  ),
   field("a run of nothing", post("/state/runs", { selector: "*" }), "/command"),
   field("a run of two things", run({ script: "true" }), "/script"),
   field("a run nowhere", post("/state/runs", { command: "true" }), "/selector"),

@@ -1,5 +1,5 @@
 /** The same for what goes with a request: its headers, and whoever sends it. */
-import { assignment, get, json, post, put, type Refused } from "./bad-input-cases.ts";
+import { assignment, get, json, nodeId, post, put, remove, type Refused } from "./bad-input-cases.ts";
 
 export const headers: Refused[] = [
   [
@@ -17,6 +17,18 @@ export const headers: Refused[] = [
   [
     "If-Match where nothing has a version",
     post("/assignments", assignment, { ...json, "if-match": '"1"' }),
+    412,
+    "PRECONDITION_FAILED",
+  ],
+  [
+    "If-None-Match with what would overwrite",
+    put("/audit/retention", { retention_days: 9 }, { ...json, "if-none-match": "*" }),
+    412,
+    "PRECONDITION_FAILED",
+  ],
+  [
+    "If-None-Match with a removal",
+    { ...remove(`/agents/${nodeId}`), headers: { "if-none-match": '"1"' } },
     412,
     "PRECONDITION_FAILED",
   ],
