@@ -71,9 +71,17 @@ function namedFor(
 }
 
 /** Whether an apply that waited would take away or change what was asked for since it was made. */
-export function isOvertaken({ grounds }: Pick<Operation, "grounds">, state: State): boolean {
+export function isOvertaken(
+  { grounds, modules }: Pick<Operation, "grounds" | "modules">,
+  state: State,
+): boolean {
   if (!grounds) return false;
-  if (!isSameNaming(namedFor(state, grounds), grounds.named)) return true;
+  const brings = new Set(modules.map(({ name }) => name));
+  // A call that names what it brings anyway, and says nothing more of it, changes nothing of it.
+  const named = Object.entries(namedFor(state, grounds)).filter(
+    ([name, how]) => Object.hasOwn(grounds.named, name) || !brings.has(name) || Object.keys(how).length > 0,
+  );
+  if (!isSameNaming(Object.fromEntries(named), grounds.named)) return true;
   const known = modulesOf(state);
   return Object.entries(grounds.removed).some(([name, operationId]) => {
     const module = known.get(name);

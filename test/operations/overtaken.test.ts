@@ -89,6 +89,53 @@ describe("a rollout that waits for an agent", () => {
   });
 });
 
+describe("an apply that waits behind one that names a module", () => {
+  let scene: ScopeScene;
+  beforeEach(async () => {
+    scene = await ScopeScene.start();
+    await scene.upload("web");
+    await scene.upload("web", { files: { web: "2" } });
+    await scene.assign("x", ["web"]);
+    await scene.agent.agent.stop();
+  });
+  afterEach(() => scene.end());
+
+  /** How a rollout and an apply of everything end that were asked for after a call. */
+  const endsBehind = async (call: object): Promise<[string, string]> => {
+    const { orchestrator } = scene.fleet;
+    await scene.apply({ ...call, ...waits });
+    const rollout = { when_offline: "queue" as const };
+    const { rollout_id } = await orchestrator.rollouts.apply(systemCaller, {
+      name: "x",
+      wait_seconds: 0,
+      rollout,
+    });
+    const { operation_id } = await scene.apply({ ...waits, allow_empty: true });
+    const { root, stateDir } = scene.agent;
+    scene.agent = await startAgent(scene.fleet, { root, stateDir });
+    await endOf(servicesOf(orchestrator).operations, operation_id, 30);
+    const [ofRollout] = (await orchestrator.operations.list(systemCaller, { rollout_id })).items;
+    const ofEverything = await orchestrator.operations.get(systemCaller, { operation_id });
+    return [ofRollout!.status, ofEverything.status];
+  };
+
+  test("begins where it brings the same anyway", async () => {
+    expect(await endsBehind({ modules: ["web"] })).toEqual(["succeeded", "succeeded"]);
+    expect(scene.read("web")).toBe("2");
+  });
+
+  test("does not begin where the call pins another revision", async () => {
+    expect(await endsBehind({ modules: ["web@1"] })).toEqual(["cancelled", "cancelled"]);
+    expect(scene.read("web")).toBe("1");
+  });
+
+  test("does not begin where everything would be without what the call names", async () => {
+    await scene.upload("other");
+    expect(await endsBehind({ modules: ["other"] })).toEqual(["succeeded", "cancelled"]);
+    expect(scene.read("other")).toBe("1");
+  });
+});
+
 describe("an apply that was never run, as it turned out later", () => {
   let scene: ClockScene;
   beforeEach(async () => {
