@@ -66,7 +66,7 @@ export class Operations {
    * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
    * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
    * for the plan (nothing was changed); `MAINTENANCE_WINDOW`; `FORBIDDEN` for `override_window` of who is no Admin; `TOO_MANY_REMOVALS` where it would remove more than `max_removals` (nothing was changed);
-   * `INVALID_TRANSITION` for a plan that has not succeeded.
+   * `INVALID_TRANSITION` for a plan that has not succeeded; `IN_USE` where a module would go that another requires.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.applyNow");
@@ -75,7 +75,12 @@ export class Operations {
     return requireTruth(await this.#run(caller, "apply", parsed));
   }
 
-  /** Tells what {@link apply} with the same input would do. Changes nothing on the machine. */
+  /**
+   * Tells what {@link apply} with the same input would do. Changes nothing on the machine.
+   *
+   * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `EMPTY_DESIRED_STATE`; `IN_USE` where
+   * a module would go that another requires.
+   */
   async plan(caller: Caller, input: z.input<typeof planInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.plan");
     return this.#run(caller, "plan", parseInput(planInput, input));
