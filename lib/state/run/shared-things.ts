@@ -74,15 +74,15 @@ export function holdClaims(
   }
 }
 
-/** Whether what modules that the run is not about were applied with lies below the path of an item. */
-export function holdsOutside(
+/** Whether anything below the path of an item is wanted: by the run itself, or by modules that it is not about. */
+export function holdsWanted(
   { resource }: Pick<StateItem, "resource">,
-  { applied, scope, identities }: Pick<StateRun, "applied" | "scope" | "identities">,
+  { desired, applied, scope, identities }: Pick<StateRun, "desired" | "applied" | "scope" | "identities">,
 ): boolean {
   const { path } = resource.spec;
   if (typeof path !== "string") return false;
   const below = `${identities.realPath(path)}/`;
-  return outsideOf(applied, scope).some(({ spec }) => {
+  return [...desired, ...outsideOf(applied, scope)].some(({ spec }) => {
     return typeof spec["path"] === "string" && identities.realPath(spec["path"]).startsWith(below);
   });
 }
