@@ -13,6 +13,11 @@ export interface TextEdit {
   /** Whether all of the text is the resource's, so that nothing of others stays in it. Default: a part. */
   readonly isWhole?: boolean;
   /**
+   * Whether something else than a file is to stand there, such as a folder: whoever is about the text contradicts that, who wants
+   * nothing in it, too. Default: no.
+   */
+  readonly isNoFile?: boolean;
+  /**
    * The text as the resource leaves it, which is the same text where `check` finds nothing to do. Null = there is no file. Null in
    * its place: nobody knows the text before it is on the machine.
    *
@@ -38,6 +43,12 @@ export function wholeText(path: string, content: string | Uint8Array | null): Te
     },
     cost: () => content?.length ?? 0,
   };
+}
+
+/** The edit of a resource by which something that is no file stands at a path, or nothing. */
+export function noText(path: string, ensure: "present" | "absent"): TextEdit {
+  const nothing = wholeText(path, null);
+  return ensure === "absent" ? nothing : { ...nothing, isNoFile: true };
 }
 
 /** A resource with one of the texts that it is about. */
@@ -150,6 +161,7 @@ function fightOf<Resource>(first: TextClaim<Resource>, second: TextClaim<Resourc
 /** Whether there is a text that all of them leave as it is, and to which they come in whatever order they are applied. */
 function canAgree(claims: readonly TextClaim<unknown>[], budget: WorkBudget): boolean {
   const edits = claims.map(({ edit }) => edit);
+  if (edits.some(({ isNoFile }) => isNoFile)) return edits.every(({ isNoFile }) => isNoFile);
   const whole = edits.find(({ isWhole, edit }) => isWhole === true && edit !== null);
   try {
     if (whole) return leaveAsIs(edits, editBy(whole, null, budget), budget);

@@ -81,6 +81,15 @@ test.each([
   ]);
 });
 
+test.each(["file", "symlink", "download"])("so does what is wanted below a %s that is to be gone", (type) => {
+  const place = declare([{ id: "d", type, path: "/srv/old", ensure: "absent" }], "one");
+  const [conflict, ...more] = findConflicts([...place, ...wanted()], resourceTypes);
+  expect([conflict?.message, more]).toEqual([
+    "one/d has /srv/old gone, and two/f wants something in it.",
+    [],
+  ]);
+});
+
 test("what is to be gone, too, stands elsewhere or is skipped does not", () => {
   const absent = declare([{ id: "f", type: "file", path: "/srv/old/a", ensure: "absent" }], "two");
   const beside = declare([{ id: "g", type: "file", path: "/srv/older", content: "x" }], "two");

@@ -16,6 +16,7 @@ import { isOrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { noText } from "../text-edits.ts";
 import { downloadIn, extractInto, hashSource, removeExtracted } from "./archive/extract.ts";
 import { formatOf } from "./archive/program.ts";
 import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
@@ -76,6 +77,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
   checksWithPrograms: true,
   identityBeginsWithPath: true,
   identity: (spec) => spec.path,
+  edits: ({ path, ensure }) => (ensure === "present" ? [noText(path, ensure)] : []),
   check,
   async apply(spec, _changes, host, signal) {
     signal.throwIfAborted();

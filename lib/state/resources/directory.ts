@@ -15,6 +15,7 @@ import type { FileAttributes, Host } from "../../host/host.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { noText } from "../text-edits.ts";
 import {
   attributesFor,
   type Found,
@@ -104,6 +105,7 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
   capture,
   describe: describeChange,
   clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
+  edits: ({ path, ensure }) => [noText(path, ensure)],
   planning: {
     withDeclaredPaths: (spec, paths) =>
       spec.recurse || spec.purge

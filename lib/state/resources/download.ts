@@ -56,6 +56,7 @@ export const downloadResourceType = defineResourceType<DownloadSpec>({
   namespace: "path",
   identity: (spec) => spec.path,
   edits: (spec) => fileResourceType.edits?.(toFile(spec)) ?? [],
+  clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
   check: (spec, host, signal) => fileResourceType.check(toFile(spec), host, signal),
   apply: (spec, changes, host, signal) => fileResourceType.apply(toFile(spec), changes, host, signal),
   capture: (spec, host, signal) => fileResourceType.capture(toFile(spec), host, signal),

@@ -108,6 +108,7 @@ export const fileResourceType = defineResourceType<FileSpec>({
   schema: fileSchema,
   namespace: "path",
   identity: (spec) => spec.path,
+  clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
   edits: fileEdits,
   check,
   apply,

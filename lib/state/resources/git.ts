@@ -16,6 +16,7 @@ import { toPublicUrl } from "../../internal/url-text.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { noText } from "../text-edits.ts";
 import {
   bringTo,
   differingSubmodules,
@@ -89,6 +90,7 @@ export const gitResourceType = defineResourceType<GitSpec>({
   checksWithPrograms: true,
   identityBeginsWithPath: true,
   identity: (spec) => spec.path,
+  edits: ({ path, ensure }) => (ensure === "present" ? [noText(path, ensure)] : []),
   async check(spec, host, signal) {
     const machine = { host, signal };
     const found = await findClone(spec, machine);

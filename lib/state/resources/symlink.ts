@@ -14,6 +14,7 @@ import { toShownTarget } from "../../internal/link-target.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { noText } from "../text-edits.ts";
 import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import {
   type AttributeProperties,
@@ -62,6 +63,8 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
   namespace: "path",
   identity: (spec) => spec.path,
   check,
+  clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
+  edits: ({ path, ensure }) => [noText(path, ensure)],
   apply(spec, _changes, host, signal) {
     signal.throwIfAborted();
     if (spec.ensure === "absent" || spec.target === undefined) host.files.removeFile(spec.path);
