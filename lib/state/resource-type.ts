@@ -169,6 +169,11 @@ export interface ResourceRemoving<Spec = unknown> {
    * be overwritten. Looks at nothing. Default: as it was captured.
    */
   asDeclared?(prior: Prior, spec: Spec): Prior;
+  /**
+   * Nothing at the place of the resource, to be come to before what stood there is come back to: where that is of another type, which
+   * would take what the last version put there for somebody else's. Null = it can take its place. Looks at nothing. Default: null.
+   */
+  gone?(spec: Spec, prior: Prior): Prior | null;
 }
 
 /** How a type whose resource may be about several things, such as a list of packages, shares some of them with others. */

@@ -114,7 +114,14 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
     // A package may put back what is purged, and a script anything.
     restsOn: (spec) => (spec.recurse || spec.purge ? ["/"] : []),
   },
-  removing: { priorSchema: directoryPriorSchema, extendPrior },
+  removing: {
+    priorSchema: directoryPriorSchema,
+    extendPrior,
+    gone({ path }, { type, spec: { keep_folder } }) {
+      const isFolder = type === "directory" || keep_folder === true;
+      return isFolder ? null : { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+    },
+  },
 });
 
 function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]> {

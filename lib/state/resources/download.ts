@@ -16,6 +16,7 @@
 import { z } from "zod";
 import { defineResourceType } from "../resource-type.ts";
 import { type FileSpec, fileResourceType } from "./file.ts";
+import { goneBeforeFolder, withForce } from "./file/prior.ts";
 import { attributeShape } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
 import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
@@ -55,12 +56,17 @@ export const downloadResourceType = defineResourceType<DownloadSpec>({
   schema: downloadSchema,
   namespace: "path",
   identity: (spec) => spec.path,
-  edits: (spec) => fileResourceType.edits?.(toFile(spec)) ?? [],
   clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
+  edits: (spec) => fileResourceType.edits?.(toFile(spec)) ?? [],
   check: (spec, host, signal) => fileResourceType.check(toFile(spec), host, signal),
   apply: (spec, changes, host, signal) => fileResourceType.apply(toFile(spec), changes, host, signal),
   capture: (spec, host, signal) => fileResourceType.capture(toFile(spec), host, signal),
   describe: describeChange,
+  removing: {
+    // As for a file.
+    extendPrior: (prior) => withForce(prior, "symlink"),
+    gone: ({ path }, prior) => goneBeforeFolder(path, prior, "file"),
+  },
 });
 
 /** The same in the words of a file. */

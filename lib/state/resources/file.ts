@@ -22,7 +22,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { type TextEdit, wholeText } from "../text-edits.ts";
 import { contentToCompare, describeContent, desiredContent, forgetDescription } from "./file/content.ts";
-import { captureFile, captureLink, withForce } from "./file/prior.ts";
+import { captureFile, captureLink, goneBeforeFolder, withForce } from "./file/prior.ts";
 import { rewriteContent, writeContent } from "./file/write.ts";
 import {
   attributeShape,
@@ -119,6 +119,7 @@ export const fileResourceType = defineResourceType<FileSpec>({
     // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
     extendPrior: (prior) => withForce(prior, "symlink"),
     asDeclared: withLinks,
+    gone: ({ path }, prior) => goneBeforeFolder(path, prior, "file"),
   },
 });
 

@@ -121,7 +121,14 @@ export const gitResourceType = defineResourceType<GitSpec>({
   },
   removing: {
     priorSchema: gitPriorSchema,
-    asDeclared: (prior, { force }) => ({ ...prior, spec: { ...prior.spec, force } }),
+    asDeclared: (prior, { force }) =>
+      prior.type === "git" ? { ...prior, spec: { ...prior.spec, force } } : prior,
+    gone(spec, { type, spec: { ensure } }) {
+      const keeps = type === "directory" && ensure === "present" && { keep_folder: true };
+      return type === "git"
+        ? null
+        : { type: "git", spec: { ...ownProperties(spec), ensure: "absent", ...keeps } };
+    },
   },
 });
 
@@ -197,9 +204,13 @@ async function apply(
   await host.run({ argv: ["sync", "-f", "."], cwd: path }, signal);
 }
 
+/** What every git that works on the clone has to know. */
+function ownProperties({ path, remote, force, user }: GitSpec): JsonObject {
+  return { path, remote, force, ...(user !== undefined && { user }) };
+}
+
 async function capture(spec: GitSpec, host: Host, signal: AbortSignal): Promise<Prior | null> {
-  const { path, remote, force, user } = spec;
-  const own: JsonObject = { path, remote, force, ...(user !== undefined && { user }) };
+  const own = ownProperties(spec);
   const found = await findClone(spec, { host, signal });
   if (found.kind === "folder") return null;
   if (found.kind !== "clone") {

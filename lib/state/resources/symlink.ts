@@ -15,7 +15,7 @@ import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { noText } from "../text-edits.ts";
-import { captureFile, captureLink, withForce } from "./file/prior.ts";
+import { captureFile, captureLink, goneBeforeFolder, withForce } from "./file/prior.ts";
 import {
   type AttributeProperties,
   compareAttributes,
@@ -62,9 +62,9 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
   schema: symlinkSchema,
   namespace: "path",
   identity: (spec) => spec.path,
-  check,
   clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
   edits: ({ path, ensure }) => [noText(path, ensure)],
+  check,
   apply(spec, _changes, host, signal) {
     signal.throwIfAborted();
     if (spec.ensure === "absent" || spec.target === undefined) host.files.removeFile(spec.path);
@@ -79,6 +79,7 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
     priorSchema: symlinkPriorSchema,
     // A file of an earlier version, where nothing stood before it, gives way to nothing again as a link.
     extendPrior: (prior) => withForce(prior, "file"),
+    gone: ({ path }, prior) => goneBeforeFolder(path, prior, "symlink"),
   },
 });
 

@@ -1,5 +1,5 @@
 /** What the engine knows about one resource while a run lasts. */
-import type { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
 import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import type { Change } from "../result.ts";
@@ -150,9 +150,55 @@ export function removalItem(
   if (!type) return newItem({ ...base, fault: unknownType(prior.type) }, entry);
   const declared = read(resource, types).target;
   const wanted = declared?.type.removing?.asDeclared?.(prior, declared.spec) ?? prior;
-  const spec = (type.removing?.priorSchema ?? type.schema).safeParse(wanted.spec);
-  if (!spec.success) return newItem({ ...base, fault: invalid("What stood before") }, entry);
-  return newItem({ ...base, target: { type, spec: spec.data } }, entry);
+  const target = readPrior(type, wanted);
+  if (!target) return newItem({ ...base, fault: invalid("What stood before") }, entry);
+  const gone = declared?.type.removing?.gone?.(declared.spec, prior);
+  const goneType = gone && types.get(gone.type);
+  const going = gone && goneType ? readPrior(goneType, gone) : null;
+  return newItem({ ...base, target: going ? inTurn(going, target) : target }, entry);
+}
+
+type Target = NonNullable<StateItem["target"]>;
+
+function readPrior(type: ResourceType, { spec }: Prior): Target | null {
+  const found = (type.removing?.priorSchema ?? type.schema).safeParse(spec);
+  return found.success ? { type, spec: found.data } : null;
+}
+
+type Making = ResourceType["apply"];
+
+/** What comes to one and then to the other, as one target: as long as there is something to do for the first, only that is told. */
+function inTurn(first: Target, last: Target): Target {
+  const look: ResourceType["check"] = async (_spec, host, signal) => {
+    try {
+      return await first.type.check(first.spec, host, signal);
+    } catch (error) {
+      // What stands there is none of its own any more: what stood before, or what somebody else put there.
+      if (isOrchestratorError(error) && error.details["kind"] !== undefined) return [];
+      throw error;
+    }
+  };
+  const making =
+    (by: (type: ResourceType) => Making): Making =>
+    async (...[, , host, signal]) => {
+      const going = await look(null, host, signal);
+      if (going.length > 0) await by(first.type)(first.spec, going, host, signal);
+      const coming = await last.type.check(last.spec, host, signal);
+      if (coming.length > 0) await by(last.type)(last.spec, coming, host, signal);
+    };
+  const type = {
+    checksWithPrograms: first.type.checksWithPrograms === true || last.type.checksWithPrograms === true,
+    check: async (...call: Parameters<typeof look>): Promise<Change[]> => {
+      const going = await look(...call);
+      return going.length > 0 ? going : last.type.check(last.spec, call[1], call[2]);
+    },
+    apply: making(({ apply }) => apply),
+    planning: {
+      ...last.type.planning,
+      foresee: making(({ planning, apply }) => (planning?.foresee ?? apply) as Making),
+    },
+  };
+  return { type: Object.assign(Object.create(last.type) as ResourceType, type), spec: last.spec };
 }
 
 type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | "target" | "fault">;

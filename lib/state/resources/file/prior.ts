@@ -41,6 +41,12 @@ export function withForce(prior: Prior, type: "file" | "symlink"): Prior {
     : prior;
 }
 
+/** No file, or no link, at a path: where what stood before was a folder, which takes the place of neither. */
+export function goneBeforeFolder(path: string, { type }: Prior, own: "file" | "symlink"): Prior | null {
+  const spec = { path, ensure: "absent", force: false };
+  return type === "directory" || type === "git" ? { type: own, spec } : null;
+}
+
 /** The copies that these need to be taken back one day: what `host.backups.prune` must keep. */
 export function backupsOf(applied: Iterable<{ prior: Prior | null }>): Set<string> {
   const kept = new Set<string>();
