@@ -23,6 +23,7 @@ import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts"
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
+import { captureKeptFolder, keptFolderChanges, keptFolderShape, makeKeptFolder } from "./shared/kept-file.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { accountSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
@@ -62,10 +63,7 @@ export const archiveSchema = properties
     message: "is not for zip",
   });
 
-const archivePriorSchema = properties.extend({
-  /** The folder was there before the archive. */
-  keep_folder: z.boolean().optional(),
-});
+const archivePriorSchema = properties.extend(keptFolderShape);
 
 /** Properties of an `archive`, and those of a captured one. */
 export type ArchiveSpec = z.infer<typeof archivePriorSchema>;
@@ -81,7 +79,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
   check,
   async apply(spec, _changes, host, signal) {
     signal.throwIfAborted();
-    if (spec.ensure === "absent") await removeExtracted(spec, { host, signal });
+    if (spec.ensure === "absent") await takeAway(spec, { host, signal });
     else await extractInto(spec, { host, signal });
   },
   capture,
@@ -93,7 +91,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
   },
   planning: {
     async foresee(spec, _changes, host, signal) {
-      if (spec.ensure === "absent") return removeExtracted(spec, { host, signal });
+      if (spec.ensure === "absent") return takeAway(spec, { host, signal });
       const { path, source = "" } = spec;
       const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
       if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
@@ -113,7 +111,8 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
   const before = stamp && `sha256:${stamp.sha256}`;
   if (spec.ensure === "absent") {
     const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
-    return stamp || isLeft ? [{ property: "archive", before, after: null }] : [];
+    if (stamp || isLeft) return [{ property: "archive", before, after: null }];
+    return stat ? [] : keptFolderChanges(spec);
   }
   const wanted = await wantedSha256(spec, stamp, { host, signal });
   if (!stamp || stamp.sha256 !== wanted) {
@@ -187,5 +186,11 @@ function capture(spec: ArchiveSpec, host: Host): Prior | null {
   const stat = host.files.stat(path);
   // What an archive put there before is overwritten, and the archive itself may be gone.
   if (stat && readStamp(host.files, path)) return null;
-  return { type: "archive", spec: { path, ensure: "absent", ...(stat && { keep_folder: true }) } };
+  return { type: "archive", spec: { path, ensure: "absent", ...(stat && captureKeptFolder(path, host)) } };
+}
+
+/** Takes what was extracted away. A folder that was there before comes back where an archive that was to be absent took it along. */
+async function takeAway(spec: ArchiveSpec, machine: Machine): Promise<void> {
+  if (!machine.host.files.stat(spec.path)) return makeKeptFolder(spec, machine.host);
+  await removeExtracted(spec, machine);
 }

@@ -33,6 +33,7 @@ import { storedAddress } from "./git/program.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
+import { captureKeptFolder, keptFolderChanges, keptFolderShape, makeKeptFolder } from "./shared/kept-file.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
@@ -75,8 +76,7 @@ export const gitSchema = properties.refine(
 const gitPriorSchema = properties.extend({
   /** Whatever a clone that stood before us had. */
   repository: z.string().optional(),
-  /** The folder was there before the clone. */
-  keep_folder: z.boolean().optional(),
+  ...keptFolderShape,
 });
 
 /** Properties of a `git`, and those of a captured one. */
@@ -105,7 +105,8 @@ export const gitResourceType = defineResourceType<GitSpec>({
       const { path, user } = spec;
       const wanted = toWanted(spec);
       if (!wanted) {
-        if (spec.keep_folder === true) host.files.clear(path);
+        if (!host.files.stat(path)) makeKeptFolder(spec, host);
+        else if (spec.keep_folder === true) host.files.clear(path);
         else host.files.removeAll(path);
         return;
       }
@@ -170,7 +171,8 @@ function changesOfNew({ repository, revision }: WantedClone): Change[] {
 
 /** What is left of a clone that is not wanted. */
 async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): Promise<Change[]> {
-  if (found.kind === "none" || found.kind === "folder") return [];
+  if (found.kind === "none") return keptFolderChanges(spec);
+  if (found.kind === "folder") return [];
   if (found.kind === "begun" && found.empty && spec.keep_folder === true) return [];
   if (found.kind === "clone" && !spec.force && !(await isBeingRemoved(spec, machine))) {
     const changed = await localChanges(spec, "normal", machine);
@@ -191,6 +193,7 @@ async function apply(
   const wanted = toWanted(spec);
   signal.throwIfAborted();
   if (!wanted) {
+    if (!host.files.stat(path)) return makeKeptFolder(spec, host);
     await emptyClone(spec, { host, signal });
     if (spec.keep_folder !== true) host.files.removeDirectory(path);
     return;
@@ -215,7 +218,8 @@ async function capture(spec: GitSpec, host: Host, signal: AbortSignal): Promise<
   if (found.kind === "folder") return null;
   if (found.kind !== "clone") {
     const empty = found.kind === "begun" && found.empty;
-    return { type: "git", spec: { ...own, ensure: "absent", ...(empty && { keep_folder: true }) } };
+    const kept = empty && captureKeptFolder(spec.path, host);
+    return { type: "git", spec: { ...own, ensure: "absent", ...kept } };
   }
   const { head, repository } = found;
   if (head === null || repository === null) return null;

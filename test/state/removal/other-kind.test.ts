@@ -2,6 +2,7 @@
  * A path that becomes another kind of thing with a later version: a file that is taken away and then a folder, a folder and then a
  * clone. What the last version put there was taken for somebody else's, and the removal failed for ever or left it.
  */
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -121,4 +122,26 @@ test("what somebody put into a folder that took the place of a file is left, and
     action: "remove",
     message: `${path} is a folder, which is left alone.`,
   });
+});
+
+test.each(["archive", "git"])("an empty folder comes back that an absent %s took along", async (type) => {
+  for (const isFirst of [true, false]) {
+    const { path, run, folder, look, applied } = scene();
+    standing["a folder"]!(path);
+    const before = look();
+    if (!isFirst) {
+      execFileSync("tar", ["-C", join(folder, "origin"), "-cf", join(folder, "a.tar"), "a"]);
+      const source = {
+        archive: { source: join(folder, "a.tar") },
+        git: { repository: join(folder, "origin") },
+      };
+      await run("apply", { type, ...source[type as "archive" | "git"] });
+    }
+    const absent = { type, ensure: "absent" };
+    expect(outcomes(await run("apply", absent))).toEqual(["r changed"]);
+    expect(outcomes(await run("apply", absent))).toEqual(["r unchanged"]);
+    expect(outcomes(await run("plan", null))).toEqual(["r would_change"]);
+    expect(outcomes(await run("apply", null))).toEqual(["r changed"]);
+    expect([look(), applied()]).toEqual([before, []]);
+  }
 });

@@ -1,4 +1,4 @@
-/** What a file had beside its content, for types that keep the content themselves: so that it comes back as it was. */
+/** What a file or a folder had beside its content, for types that keep the content themselves: so that it comes back as it was. */
 import { z } from "zod";
 import type { FileAttributes, Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -36,4 +36,40 @@ export function keptChanges(path: string, kept: KeptFile | null | undefined, hos
   const stat = host.files.stat(path);
   if (!kept || stat?.kind !== "file") return [];
   return [...compareAttributes(kept, stat, host), ...compareExtras(path, kept.extras ?? {}, host.files)];
+}
+
+/** What a prior says of a folder that was there before what was put into it, and had nothing of that in it. */
+export const keptFolderShape = {
+  /** The folder was there before, and stays. */
+  keep_folder: z.boolean().optional(),
+  /** What it had, for where a version that was absent took it along. */
+  folder: keptFileSchema.optional(),
+};
+
+interface KeptFolder {
+  path: string;
+  keep_folder?: boolean | undefined;
+  folder?: KeptFile | undefined;
+}
+
+/** The folder at a path, as a part of a prior. */
+export function captureKeptFolder(path: string, host: Host): JsonObject {
+  const stat = host.files.stat(path);
+  const folder = stat && {
+    ...captureAttributes(stat, host),
+    ...(captureExtras(path, host.files) as JsonObject),
+  };
+  return { keep_folder: true, ...(folder && { folder }) };
+}
+
+/** The change of a folder that is not there any more and is to come back. */
+export function keptFolderChanges({ keep_folder, folder }: KeptFolder): Change[] {
+  if (keep_folder !== true || !folder) return [];
+  return [{ property: "folder", before: "absent", after: "present" }];
+}
+
+/** Makes such a folder as it was. */
+export function makeKeptFolder({ path, folder }: KeptFolder, host: Host): void {
+  if (!folder) return;
+  host.files.makeDirectory(path, { ...toFileAttributes(folder, host), extras: folder.extras ?? {} });
 }
