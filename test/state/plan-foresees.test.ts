@@ -214,7 +214,10 @@ const fails: Record<string, JsonObject[]> = {
   "a line in a file of nobody": [folder("/srv/app"), at("line", "/srv/app/x", { line: "x" })],
   "an archive of nobody": [folder("/srv/app"), archive],
   "a time zone of nobody": [folder("/srv/app"), { id: "zone", type: "timezone", name: "Europe/Berlin" }],
-  "a file where a folder was made": [folder("/srv/app"), at("line", "/srv/app", { id: "line", line: "x" })],
+  "a file where a folder was made": [
+    folder("/srv/app/log", { parents: true }),
+    at("line", "/srv/app", { id: "line", line: "x" }),
+  ],
   "what needs something that fails": [
     file("/none/x", "x", { on_failure: "continue" }),
     { ...user, requires: ["/none/x"] },
