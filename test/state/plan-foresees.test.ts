@@ -256,6 +256,20 @@ test("a script of nobody that something sets off fails as it will", async () => 
   expect(foretold(plan, applied)).toEqual(told(applied));
 });
 
+test("a job of a user who will be gone by then fails as it will", async () => {
+  const state = new StateFixture(wholeMachine({ hasCron: true }));
+  await state.run("apply", declare([{ id: "old", type: "user", name: "old" }]));
+  const desired = declare([
+    { id: "old", type: "user", name: "old", ensure: "absent" },
+    { id: "job", type: "cron", name: "job", user: "old", hour: 1, command: "true" },
+  ]);
+  const plan = await state.run("plan", desired);
+  expect(plan.results[1]).toMatchObject({ outcome: "failed", message: 'There is no user "old".' });
+  expect(told(await state.run("apply", desired))).toEqual(
+    told(plan).map((each, at) => (at === 1 ? each : (expect.anything() as unknown))),
+  );
+});
+
 function withoutChanges(results: unknown): unknown {
   return (results as JsonObject[]).map(({ changes: _changes, ...rest }) => rest);
 }
