@@ -215,12 +215,12 @@ async function find(spec: CronSpec, machine: Machine): Promise<{ text: string | 
 
 /** The crontab; null where the user has none. Any other failure is an error: else it would be taken for an empty one. */
 async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
-  const command = crontab(spec, "-l");
-  const result = await ask(command, machine, [0, 1]);
   const { user } = spec;
   // The program answers for the machine as it is, also where an earlier resource will have taken the user away.
   if (user !== undefined && !/^\d+$/.test(user) && machine.host.users.userId(user) === null)
     throw missing(`There is no user "${user}".`, { user });
+  const command = crontab(spec, "-l");
+  const result = await ask(command, machine, [0, 1]);
   if (result.exitCode === 0) return requireText(result.stdout, spec);
   // Vixie's cron and its kin; BusyBox.
   if (/^(crontab: )?no crontab for |^crontab: can't open '[^']+': No such file/m.test(result.stderr))

@@ -14,7 +14,10 @@ const ours = (line: string): string => `# BEGIN fleetwright: backup\n${line}\n# 
 let crontabs = new Map<string, string>();
 function createHost(): MemoryHost {
   crontabs = new Map([["me", theirs]]);
-  const host = new MemoryHost({ programs: { crontab: createCrontab(crontabs) } });
+  const host = new MemoryHost({
+    users: { root: 0, me: 1000 },
+    programs: { crontab: createCrontab(crontabs) },
+  });
   host.files.makeDirectory(lawFolder, {});
   return host;
 }
