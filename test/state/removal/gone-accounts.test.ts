@@ -134,3 +134,16 @@ test("a user who was taken away comes back to the groups that there still are", 
   expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
   expect([state.read(group), state.applied]).toEqual([accounts[group].replace(/^team.*\n/m, ""), []]);
 });
+
+test("a user comes back to a primary group that is gone by then", async () => {
+  const state = machine();
+  await state.run("apply", declare([{ id: "u", type: "user", name: "alice", group: "staff" }]));
+  forget(state, "users");
+  const [plan, applied] = [await state.run("plan", []), await state.run("apply", [])];
+  expect([plan.results[0], applied.results[0]]).toMatchObject([
+    { outcome: "would_change", action: "remove" },
+    { outcome: "changed", action: "remove" },
+  ]);
+  expect(state.read(passwd)).toBe(accounts[passwd]);
+  expect([/^users:.*$/m.exec(state.read(group))?.[0], state.applied]).toEqual(["users:x:100:alice", []]);
+});

@@ -24,7 +24,12 @@ export function foreseeUser(
 ): void {
   const { name } = spec;
   if (spec.ensure === "absent") return forgetUser(spec, host);
-  if (changes.some(({ property }) => property === "ensure")) addUser(spec, home, host);
+  const { group, group_gid, system } = spec;
+  const changed = new Set(changes.map(({ property }) => property));
+  const isToBring = changed.has("ensure") || changed.has("group");
+  if (isToBring && group !== undefined && group_gid !== undefined && gidOf(group, host) === undefined)
+    foreseeGroup(group, { gid: group_gid, system }, host);
+  if (changed.has("ensure")) addUser(spec, home, host);
   const gid = spec.group === undefined ? undefined : gidOf(spec.group, host);
   const fields = [undefined, undefined, spec.uid, gid, spec.comment, spec.home, spec.shell];
   editTable(host, passwdPath, (rows) =>
@@ -57,9 +62,7 @@ export function foreseeGroup(
 }
 
 function addUser(spec: UserSpec, home: string, host: ForeseenMachine): void {
-  const { name, group, system, group_gid } = spec;
-  if (group !== undefined && group_gid !== undefined && gidOf(group, host) === undefined)
-    foreseeGroup(group, { gid: group_gid, system }, host);
+  const { name, group, system } = spec;
   if (group === undefined && !findGroup(host, name)) foreseeGroup(name, { system }, host);
   const uid = spec.uid ?? freeId(host, passwdPath, system);
   const gid = gidOf(group ?? name, host) ?? uid;

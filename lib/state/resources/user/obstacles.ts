@@ -45,7 +45,8 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
   if ((isNew || after.has("group")) && spec.group !== undefined && spec.group_gid === undefined)
     requireGroup(spec.group, host);
   const groups = isNew ? wantedGroups(spec, host) : after.get("groups");
-  if (Array.isArray(groups)) for (const group of groups) requireGroup(String(group), host);
+  if (!Array.isArray(groups)) return;
+  for (const group of groups.map(String)) if (!isBrought(spec, group)) requireGroup(group, host);
 }
 
 /**
@@ -83,12 +84,15 @@ function toNames(members: unknown): string[] {
   return Array.isArray(members) ? members.map(String) : [];
 }
 
-/** The supplementary groups that a user is to have: of those that come back, the ones that are still there. */
-export function wantedGroups(
-  { groups, group_gid }: UserSpec,
-  { users }: Host,
-): readonly string[] | undefined {
-  return group_gid === undefined ? groups : groups?.filter((group) => users.groupId(group) !== null);
+/** The supplementary groups that a user is to have: of those that come back, the ones that are still there or come with him. */
+export function wantedGroups(spec: UserSpec, { users }: Host): readonly string[] | undefined {
+  if (spec.group_gid === undefined) return spec.groups;
+  return spec.groups?.filter((group) => isBrought(spec, group) || users.groupId(group) !== null);
+}
+
+/** Whether a group is the primary one of a user who comes back, and with him the group where it is gone. */
+function isBrought({ group, group_gid }: UserSpec, name: string): boolean {
+  return group_gid !== undefined && group === name;
 }
 
 function requireGroup(group: string, { users }: Host): void {

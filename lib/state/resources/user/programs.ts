@@ -23,14 +23,15 @@ export async function applyUser(
   const ensure = changes.find((change) => change.property === "ensure");
   if (spec.ensure === "absent") return removeUser(spec, host, run);
   if (isKept(host, spec.name)) keepGroup(host, spec.name, false);
-  const makesGroup = ensure !== undefined && spec.group !== undefined && !groupExists(spec.group, host);
+  if (ensure && createsHome(spec) && spec.home !== undefined) requireOwnWay(spec.home, host);
+  const changed = new Set(changes.map(({ property }) => property));
+  const makesGroup = (ensure !== undefined || changed.has("group")) && (await bringGroup(spec, host, run));
   if (ensure) await makeUser(spec, host, run);
   else await changeUser(spec, changes, run);
   if (spec.subordinates) {
     const options = subordinateOptions(subordinatesOf(spec.name, host), spec.subordinates);
     if (options.length > 0) await run(["usermod", ...options, spec.name]);
   }
-  const changed = new Set(changes.map(({ property }) => property));
   if (makesGroup && spec.group !== undefined && spec.group_rows)
     restoreGroupRows(host, spec.group, spec.group_rows);
   if (spec.memberships && (ensure || changed.has("groups")))
@@ -62,12 +63,15 @@ async function setAges(name: string, ages: string, run: Run): Promise<void> {
   await run(["chage", ...ageFlags.flatMap((flag, at) => [flag, values[at] ?? "-1"]), name]);
 }
 
+/** Makes the primary group of a user who comes back to it, where it is gone by now. Tells whether it did. */
+async function bringGroup({ group, group_gid }: UserSpec, host: Host, run: Run): Promise<boolean> {
+  if (group === undefined || group_gid === undefined || groupExists(group, host)) return false;
+  await run(["groupadd", "-g", String(group_gid), group]);
+  return true;
+}
+
 async function makeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const { name, group } = spec;
-  if (createsHome(spec) && spec.home !== undefined) requireOwnWay(spec.home, host);
-  if (group !== undefined && spec.group_gid !== undefined && !groupExists(group, host)) {
-    await run(["groupadd", "-g", String(spec.group_gid), group]);
-  }
   const own = findGroup(host, name) ? ["-g", name] : ["-U"];
   await run([
     "useradd",
