@@ -78,6 +78,19 @@ test("a scheduled apply is held where it is due in a freeze, and begins when tha
   expect(has(db)).toBe("ours");
 });
 
+test("a scheduled apply all of whose agents are frozen when it is due is held as well, and not passed over", async () => {
+  await assign({ selector: "role=db", schedule: { cron: "30 * * * *", time_zone: "UTC" } });
+  await freeze(1);
+  await pass(hourMs / 2 + 10_000);
+  expect((await fleet.orchestrator.rollouts.list(systemCaller)).items).toMatchObject([
+    { trigger: "scheduled", status: "running", held: 1 },
+  ]);
+  expect(fleet.events.map(({ event_type }) => event_type)).not.toContain("schedule.skipped");
+  await pass(hourMs / 2 + 60_000);
+  expect((await applies()).map(({ status }) => status)).toEqual(["succeeded"]);
+  expect(has(db)).toBe("ours");
+});
+
 test("enforcement repairs nothing in a freeze, and after it what is still so", async () => {
   await assign({ enforce: true });
   const { operations, drift } = fleet.orchestrator;
@@ -127,7 +140,7 @@ test("a command is run where nothing is frozen and held elsewhere; refused where
 });
 
 test("a terminal is opened, a plan is made and drift is looked at in a freeze", async () => {
-  await assign({});
+  await assign({ selector: "role=db" });
   await freeze(1);
   const { operations, terminals, drift } = fleet.orchestrator;
   const { nodeId: node_id } = db;
@@ -136,6 +149,8 @@ test("a terminal is opened, a plan is made and drift is looked at in a freeze", 
   expect(await terminals.get(caller, { session_id })).toMatchObject({ status: "active", node_id });
   await terminals.close(caller, { session_id });
   expect(await operations.plan(caller, { node_id })).toMatchObject({ status: "succeeded" });
+  const planned = await fleet.orchestrator.rollouts.plan(caller, { name: "all", wait_seconds: 0 });
+  expect(planned).toMatchObject({ matched: 1, status: "running" });
   await expect(operations.apply(caller, { node_id })).rejects.toMatchObject({ code: "MAINTENANCE_WINDOW" });
   await expect(drift.check(caller, { node_id })).rejects.toMatchObject({ code: "NO_BASELINE" });
   expect(has(db)).toBeNull();

@@ -41,6 +41,9 @@ it.each([
   [{ succeeded: 3 }, "succeeded"],
   [{ succeeded: 1, failed: 2 }, "partial"],
   [{ partial: 1 }, "partial"],
+  [{ succeeded: 1, partial: 1 }, "partial"],
+  [{ partial: 1, failed: 1 }, "partial"],
+  [{ cancelled: 1 }, "failed"],
   [{ failed: 1, unknown: 1 }, "failed"],
   [{ succeeded: 1, cancelled: 1 }, "partial"],
 ])("%o ends as %s", (counts, expected) => {

@@ -295,6 +295,28 @@ describe("groups of a rollout", () => {
     const { items } = await changes(scene, rollout_id);
     expect(items.map((group) => [group.count, names(group)])).toEqual([[2, ["a1", "a2"]]]);
   });
+
+  it("keep the others of which nothing was heard, when one of them turns up after the end", async () => {
+    await using scene = await createScene(3);
+    const rollout_id = await plan(scene);
+    const asked: string[] = [];
+    for (const { agent } of scene.agents) asked.push((await agent.next("plan")).operation_id);
+    await scene.clock.advance(3_600_000);
+    await settle();
+    const shown = async () =>
+      (await changes(scene, rollout_id)).items.map(({ count, outcome }) => [count, outcome]);
+    expect(await shown()).toEqual([[3, "unknown"]]);
+    const [a1] = scene.agents;
+    await a1!.agent.link.stop();
+    await using back = await connectScriptedAgent(scene.test, a1!.keys, scene.clock);
+    back.link.send({ ...emptyResult(asked[0]!), results: [planned("new")] });
+    await back.next("ack");
+    await settle();
+    expect(await shown()).toEqual([
+      [1, "changed"],
+      [2, "unknown"],
+    ]);
+  });
 });
 
 it("an agent of which nothing was heard and that turns up before the end is in its own group alone", async () => {

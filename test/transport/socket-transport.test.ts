@@ -27,7 +27,7 @@ const comeAgain = { code: 1013, reason: expect.stringMatching(/^RATE_LIMITED ret
 type Event =
   | { kind: "message"; text: string }
   | { kind: "disconnected"; reason: string }
-  | { kind: "refused"; code: string }
+  | { kind: "refused"; code: string; message: string }
   | { kind: "error"; message: string };
 
 async function scene(options: SocketTransportOptions = {}, changes: Partial<TransportHandlers> = {}) {
@@ -51,7 +51,7 @@ async function scene(options: SocketTransportOptions = {}, changes: Partial<Tran
         heard.add({ kind: "message", text: message.type === "log" ? message.message : "" }),
       stream: async () => {},
       disconnected: (_, reason) => heard.add({ kind: "disconnected", reason }),
-      refused: ({ code }) => heard.add({ kind: "refused", code }),
+      refused: ({ code, message }) => heard.add({ kind: "refused", code, message }),
       ...changes,
     },
   );
@@ -68,6 +68,20 @@ test("turns connections away without a word while too many handshakes go on", as
   // A handshake that is done makes room for the next.
   await first?.join();
   expect(await agent(3).join()).toBe("approved");
+  await transport.stop();
+});
+
+test("who is silent in the handshake is refused when its time is over, and that is told with the reason", async () => {
+  const { transport, clock, heard, agent } = await scene({ handshakeTimeoutMs: 5_000 });
+  const silent = agent(1);
+  await clock.advance(4_999);
+  expect(heard.of("refused")).toEqual([]);
+  await clock.advance(1);
+  expect(await heard.next("refused")).toMatchObject({
+    code: "AGENT_TIMEOUT",
+    message: "The handshake took too long.",
+  });
+  expect(await silent.heard.next("closed")).toMatchObject({ code: 1008 });
   await transport.stop();
 });
 

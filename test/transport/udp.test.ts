@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { expect, it } from "vitest";
 import { udp } from "../../lib/transport/udp.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 it("the own machine is reached from its own address", async () => {
   expect(await udp.routeTo("127.0.0.1")).toEqual({ family: 4, address: "127.0.0.1", to: "127.0.0.1" });
@@ -19,4 +20,34 @@ it("a broadcast leaves from an address of this machine where a route leads out o
   const way = await udp.routeTo("255.255.255.255");
   if (leadsOut) expect(own).toContain(way?.address);
   else expect(way).toBeNull();
+});
+
+it("a listener of IPv6 hears nothing of IPv4, which the one of IPv4 hears at the same port", async () => {
+  const heard: string[] = [];
+  const listen = (family: 4 | 6, port?: number) =>
+    udp.open({
+      family,
+      ...(port !== undefined && { port }),
+      heard: (packet, { address }) =>
+        heard.push(`${family}: ${new TextDecoder().decode(packet)} of ${address}`),
+    });
+  const sockets = [await listen(4), await listen(6)];
+  const [four, six] = sockets;
+  const tell = async (port: number): Promise<void> => {
+    await four!.send(new TextEncoder().encode("four"), { address: "127.0.0.1", port });
+    await six!.send(new TextEncoder().encode("six"), { address: "::1", port });
+  };
+  try {
+    const free = await listen(6);
+    const { port } = free.local;
+    free.close();
+    sockets.push(await listen(6, port));
+    await tell(port);
+    await waitFor(() => expect(heard).toEqual(["6: six of ::1"]));
+    sockets.push(await listen(4, port));
+    await tell(port);
+    await waitFor(() => expect(heard.slice(1).toSorted()).toEqual(["4: four of 127.0.0.1", "6: six of ::1"]));
+  } finally {
+    for (const socket of sockets) socket.close();
+  }
 });
