@@ -96,6 +96,24 @@ describe("the sweeper", () => {
     expect((await read(test, long.operation_id)).status).toBe("failed");
   });
 
+  it("gives agents time to come back after a start before it ends what ran past its deadline while nobody was there", async () => {
+    const { clock, data, test: first, agent, apply } = await setUp();
+    const { operation_id } = await apply({ timeout_seconds: 60 });
+    await agent.next("apply");
+    await first.orchestrator.stop();
+    await agent.link.stop();
+    await clock.advance(3_600_000);
+    const storage = new MemoryStorage({ clock, data });
+    await using test = await createTestOrchestrator({ clock, storage });
+    await clock.advance(89_000);
+    expect((await read(test, operation_id)).status).toBe("running");
+    await clock.advance(2_000);
+    expect(await read(test, operation_id)).toMatchObject({
+      status: "unknown",
+      error: { code: "AGENT_TIMEOUT" },
+    });
+  });
+
   it("tries what a full disk keeps from ending once a sweep, however many sweeps there were to be", async () => {
     const scene = await setUp();
     await using test = scene.test;
