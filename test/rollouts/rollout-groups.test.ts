@@ -243,6 +243,19 @@ describe("groups of a rollout", () => {
     expect(shown!.changes).toEqual(changed.changes.slice(0, shown!.changes.length));
   });
 
+  it.each([
+    [32_768, false],
+    [32_769, true],
+  ])("whose changes have %i characters are cut: %s", async (characters, isCut) => {
+    await using scene = await createScene(1);
+    const rollout_id = await plan(scene);
+    const one = { property: "content", before: "x", after: "" };
+    const after = "y".repeat(characters - JSON.stringify(one).length);
+    await answer(scene.agents[0]!, [planned("", { changes: [{ ...one, after }] })]);
+    const { items } = await changes(scene, rollout_id);
+    expect([items[0]!.truncated, items[0]!.resources[0]!.changes.length]).toEqual([isCut, isCut ? 0 : 1]);
+  });
+
   it("are counted anew after the process was killed in the middle", async () => {
     const clock = new FakeClock();
     const data = new MemoryData();
