@@ -75,6 +75,18 @@ export const equivalents: readonly Equivalent[] = [
     reason: "This caller is only named in events, by id and username, and its session is never looked up.",
   },
   {
+    file: "lib/rollouts/rollout-run.ts",
+    line: `#asked = false;`,
+    replacement: `true`,
+    reason: "Who looks at it has set it first.",
+  },
+  {
+    file: "lib/rollouts/rollout-run.ts",
+    line: `this.#cancelled ||= cancelled_by !== undefined;`,
+    replacement: `this.#cancelled &&= cancelled_by !== undefined`,
+    reason: "What was asked to end is passed over where it is looked at again.",
+  },
+  {
     file: "lib/wire/scan-text.ts",
     line: `if (digit < 0) return -1;`,
     replacement: `false`,
