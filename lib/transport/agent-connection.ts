@@ -19,11 +19,11 @@ import {
   type ProvedAgent,
 } from "../wire/orchestrator-handshake.ts";
 import { Channel } from "./channel.ts";
-import { notify, type ConnectionHost } from "./connection-host.ts";
+import type { ConnectionHost } from "./connection-host.ts";
 import { isPeersFault, type Ending } from "./ending.ts";
 import { LifeProbe } from "./life-probe.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
-import type { Admission, AgentIntroduction, TransportHandlers } from "./transport.ts";
+import type { Admission, AgentIntroduction } from "./transport.ts";
 
 /** One connection of an agent. */
 export class AgentConnection {
@@ -281,14 +281,14 @@ export class AgentConnection {
     }
     if (isRefusal) {
       const refusal = { node_id: nodeId, remote_address: this.remoteAddress, code, message };
-      notify(this.#host, (handlers) => handlers.refused({ ...refusal, ...this.#rival }));
+      this.#host.notify((handlers) => handlers.refused({ ...refusal, ...this.#rival }));
     }
     if (this.#isAnnounced && !finished) this.#tellGone();
   }
 
   #tellGone(): void {
     const { nodeId } = this;
-    if (nodeId !== null) notify(this.#host, (handlers) => handlers.disconnected(nodeId, this.#endedBecause));
+    if (nodeId !== null) this.#host.notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));
   }
 
   /** In a method, because an `await` in between may have changed it. */

@@ -21,20 +21,10 @@ export interface ConnectionHost<Connection> {
   earlierSettled(nodeId: string): Promise<void>;
   /** Whether one more agent of an address may wait for approval, where need be in place of another one. */
   makeRoomForPending(address: string | null): boolean;
+  /** Calls a handler where nobody could catch what it throws: that must not end the process. */
+  notify(call: (handlers: TransportHandlers) => void): void;
   /** The handshake of the connection is done. */
   opened(connection: Connection): void;
   /** The connection is over. */
   ended(connection: Connection): void;
-}
-
-/** Calls a handler where nobody could catch what it throws: that must not end the process. */
-export function notify(
-  { handlers, context }: Pick<ConnectionHost<unknown>, "handlers" | "context">,
-  call: (handlers: TransportHandlers) => void,
-): void {
-  try {
-    call(handlers);
-  } catch (error) {
-    context.logger.error("A handler of the transport threw.", { error });
-  }
 }

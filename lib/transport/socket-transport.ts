@@ -106,6 +106,13 @@ export class SocketTransport implements Transport {
       claim: (nodeId, connection) => this.#claim(nodeId, connection),
       earlierSettled: async (nodeId) => this.#settling.get(nodeId),
       makeRoomForPending: (address) => this.#makeRoomForPending(address, maxPendingAgents),
+      notify(call) {
+        try {
+          call(handlers);
+        } catch (error) {
+          context.logger.error("A handler of the transport threw.", { error });
+        }
+      },
       opened: (connection) => this.#opened(connection),
       ended: (connection) => this.#release(connection),
     };

@@ -56,6 +56,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     "test/faults/owned.test.ts",
     "test/faults/power-loss.test.ts",
     "test/faults/trial.test.ts",
+    "test/first-starts.test.ts",
     "test/notifications/inbox/muted.test.ts",
     "test/operations/operation-retention.test.ts",
     "test/operations/scope-model.test.ts",

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { Heartbeat } from "../../lib/transport/heartbeat.ts";
@@ -81,11 +81,12 @@ test("does not blame the peer for silence while this process got no time", async
 test("a process that stood still for an hour counts one beat for it", async () => {
   const clock = new StandingClock();
   const seen: string[] = [];
-  new Heartbeat(clock, {
+  const heartbeat = new Heartbeat(clock, {
     ping: () => seen.push("ping"),
     silent: () => seen.push("silent"),
     isReading: true,
   });
+  onTestFinished(() => heartbeat.stop());
   await clock.standStill(3_600_000);
   expect(seen).toEqual(["ping"]);
   await clock.standStill(3_600_000);
