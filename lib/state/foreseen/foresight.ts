@@ -127,8 +127,7 @@ export class Foresight {
     changes: readonly Change[],
     { firing, error }: { firing: Firing | null; error: unknown },
   ): ResultParts {
-    const isNothing = changes.length === 0 && !item.removal;
-    const action = firing ? firing.trigger : isNothing ? "none" : actionOf(item, changes);
+    const action = firing ? firing.trigger : changes.length === 0 ? "none" : actionOf(item, changes);
     const parts = failureParts(item.resource, nameMissing(error, this.host));
     return { ...parts, action, changes: [...changes] };
   }

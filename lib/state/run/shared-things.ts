@@ -74,15 +74,15 @@ export function holdClaims(
   }
 }
 
-/** Whether anything below the path of an item is wanted: by the run itself, or by modules that it is not about. */
-export function holdsWanted(
+/** Whether what modules that the run is not about were applied with lies below the path of an item. */
+export function holdsOutside(
   { resource }: Pick<StateItem, "resource">,
-  { desired, applied, scope, identities }: Pick<StateRun, "desired" | "applied" | "scope" | "identities">,
+  { applied, scope, identities }: Pick<StateRun, "applied" | "scope" | "identities">,
 ): boolean {
   const { path } = resource.spec;
   if (typeof path !== "string") return false;
   const below = `${identities.realPath(path)}/`;
-  return [...desired, ...outsideOf(applied, scope)].some(({ spec }) => {
+  return outsideOf(applied, scope).some(({ spec }) => {
     return typeof spec["path"] === "string" && identities.realPath(spec["path"]).startsWith(below);
   });
 }

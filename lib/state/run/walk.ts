@@ -13,7 +13,7 @@ import { Debts } from "./debts.ts";
 import { FailedModules } from "./failed-modules.ts";
 import { type LastAct, LastActs } from "./last-act.ts";
 import { nameMissing } from "./missing-part.ts";
-import { holdsWanted } from "./shared-things.ts";
+import { holdsOutside } from "./shared-things.ts";
 import { Slices } from "./slices.ts";
 import { desiredItem, type StateItem, toApplied } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
@@ -234,8 +234,8 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
       applied.set(item.identity, withClaims(kept, item.others));
       return;
     }
-    // What is wanted in a folder of ours is no reason to forget the folder: it goes when that does.
-    if (outcome === "unchanged" && item.target && holdsWanted(item, state.run)) return;
+    // What others put into a folder of ours is no reason to forget the folder: it goes when they do.
+    if (outcome === "unchanged" && item.target && holdsOutside(item, state.run)) return;
     const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
     const entry = applied.get(item.identity);
     if (entry && outcome === "failed" && !state.run.stop.aborted)
