@@ -17,7 +17,7 @@ import { CgroupScopes } from "./cgroup-scope.ts";
 import type { HostCommand, LeftProgram } from "./host.ts";
 import { becomeSubreaper } from "./local-subreaper.ts";
 import { MarkedScopes } from "./marked-scope.ts";
-import { bootOf, listProcesses, processAt, signalProcess } from "./process-table.ts";
+import { bootOf, listProcesses, processAt, type ProcessEntry, signalProcess } from "./process-table.ts";
 import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
 
 /** How long what an older life left may take to end when asked, milliseconds. */
@@ -37,9 +37,12 @@ export type ScopeKind = "cgroup" | "subreaper";
 export interface ProgramHold {
   /** Starts it; `environment` is to be added to its own. */
   start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess;
-  /** Sends a signal to it and everything that it started. */
-  signal(name: NodeJS.Signals): void;
-  /** Kills what has not ended by itself when the time for that is over; resolves when nothing of it is left. */
+  /** Asks it and everything that it started to end. */
+  ask(): void;
+  /**
+   * Asks what it has started since, too, and kills what has not ended when the time for that is over; resolves when nothing of it
+   * is left.
+   */
   end(isTimeOver: () => boolean): Promise<void>;
   /** Lets go what it left running on purpose. */
   release(): void;
@@ -81,8 +84,9 @@ export class HeldPrograms {
     held.group = scope.group;
     this.#note(held);
     const done = (): void => this.#forget(held, scope);
+    const asked = new Set<string>();
     const endAll = async (isTimeOver: () => boolean): Promise<void> => {
-      await untilEmpty(scope, isTimeOver);
+      await askUntilEmpty(scope, asked, isTimeOver);
       await killAll(scope);
       done();
     };
@@ -99,7 +103,7 @@ export class HeldPrograms {
           throw error;
         }
       },
-      signal: (name) => signalAll(scope, name),
+      ask: () => askEach(scope.members(listProcesses()), asked),
       // Once for all who ask: a second loop would go on after the first has told the end.
       end: (isTimeOver) => (ended ??= endAll(isTimeOver)),
       release() {
@@ -118,11 +122,12 @@ export class HeldPrograms {
     const left: LeftProgram[] = [];
     for (const held of [...noted, ...found]) {
       const scope = (held.group === null ? asking : acting).open(held);
-      const processes = scope.members(listProcesses()).length;
-      if (processes > 0) left.push({ program: held.program, processes });
-      signalAll(scope, "SIGTERM");
+      const members = scope.members(listProcesses());
+      if (members.length > 0) left.push({ program: held.program, processes: members.length });
+      const asked = new Set<string>();
+      askEach(members, asked);
       const deadline = performance.now() + leftGraceMs;
-      await untilEmpty(scope, () => performance.now() >= deadline);
+      await askUntilEmpty(scope, asked, () => performance.now() >= deadline);
       await killAll(scope);
       this.#forget(held, scope);
     }
@@ -191,11 +196,33 @@ async function killAll(scope: ProgramScope): Promise<void> {
   }
 }
 
-async function untilEmpty(scope: ProgramScope, isTimeOver: () => boolean): Promise<void> {
-  let waitMs = lookMs;
-  while (!isTimeOver() && !isEmpty(scope)) {
+/** Asks members to end, each once: to be asked again is a threat to some programs. */
+function askEach(members: readonly ProcessEntry[], asked: Set<string>): void {
+  for (const member of members) {
+    const name = `${member.pid} ${member.begun}`;
+    if (!asked.has(name)) signalProcess(member, "SIGTERM");
+    asked.add(name);
+  }
+}
+
+/**
+ * Asks whoever is left without a parent, too: it was started while the others were asked. What one of them starts to put things in
+ * order, and waits for, is let be.
+ */
+async function askUntilEmpty(
+  scope: ProgramScope,
+  asked: Set<string>,
+  isTimeOver: () => boolean,
+): Promise<void> {
+  for (let waitMs = lookMs; !isTimeOver(); waitMs = Math.min(2 * waitMs, patientLookMs)) {
+    const members = scope.members(listProcesses());
+    if (members.length === 0 && scope.isSure) return;
+    const living = new Set(members.map(({ pid }) => pid));
+    askEach(
+      members.filter(({ parent }) => !living.has(parent)),
+      asked,
+    );
     await pause(waitMs);
-    waitMs = Math.min(2 * waitMs, patientLookMs);
   }
 }
 

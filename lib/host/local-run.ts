@@ -52,7 +52,7 @@ export function runProgram(command: HostCommand, setting: RunSetting): Promise<H
     const end = (): void => {
       if (killedAtMs !== null) return;
       killedAtMs = clock.monotonic() + termGraceMs;
-      hold.signal("SIGTERM");
+      hold.ask();
       after(termGraceMs, () => void hold.end(() => true));
     };
     /** Nothing that was planned is of use once the program has ended. */

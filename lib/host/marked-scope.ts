@@ -53,8 +53,9 @@ export class MarkedScopes implements ProgramScopes {
     const sessions = new Set([...this.#released.values()].map(({ session }) => session));
     const own = processAt(process.pid)?.session;
     return (this.#subreaper?.adopted() ?? []).filter(
-      ({ pid, session, begun, isZombie }) =>
+      ({ pid, session, begun, isZombie, isEnding }) =>
         !isZombie &&
+        !isEnding &&
         begun >= sinceBegun &&
         session !== own &&
         !sessions.has(session) &&

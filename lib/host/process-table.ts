@@ -13,6 +13,8 @@ export interface ProcessEntry {
   isZombie: boolean;
   /** Whether it is a thread of the kernel, which never has an environment. */
   isKernels: boolean;
+  /** Whether it is ending, which a slow disk holds up: it does nothing more, and has no environment any more. */
+  isEnding: boolean;
   /** Length of the environment that it was started with; null while it takes on another program, or that can't be seen. */
   environmentBytes: number | null;
 }
@@ -23,8 +25,9 @@ const mostLooks = 20;
 /** Nobody wakes who waits on it. */
 const sleeping = new Int32Array(new SharedArrayBuffer(4));
 
-/** PF_KTHREAD of `flags` in proc_pid_stat(5). */
+/** PF_KTHREAD and PF_EXITING of `flags` in proc_pid_stat(5). */
 const kernelThread = 0x0020_0000;
+const exiting = 0x4;
 
 /** Every process that can be seen; none on a machine without /proc. */
 export function listProcesses(): ProcessEntry[] {
@@ -48,6 +51,7 @@ export function processAt(pid: number): ProcessEntry | null {
     begun: Number(fields[19]),
     isZombie: state === "Z" || state === "X",
     isKernels: (Number(flags) & kernelThread) !== 0,
+    isEnding: (Number(flags) & exiting) !== 0,
     environmentBytes: hasBegun && environmentEnd !== 0 ? environmentEnd - Number(fields[47]) : null,
   };
 }
@@ -122,7 +126,7 @@ function readEnvironment(pid: number): string | null | undefined {
     if (environment !== "") return environment;
     const entry = processAt(pid);
     if (!entry || entry.environmentBytes === 0) return "";
-    if (entry.isZombie || entry.isKernels) return null;
+    if (entry.isZombie || entry.isKernels || entry.isEnding) return null;
     if (entry.environmentBytes === null) Atomics.wait(sleeping, 0, 0, 1);
   }
   return undefined;

@@ -32,5 +32,7 @@ function* halfCharacters(value: unknown, path: Issue["path"]): Generator<Issue> 
 }
 
 function isPlain(value: unknown): value is object {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

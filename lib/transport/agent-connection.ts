@@ -248,11 +248,11 @@ export class AgentConnection {
 
   /** Ends a handshake and tells the agent why. */
   #refuse(error: unknown): void {
-    if (!this.isHandshaking || this.#handshake === null) return;
+    if (!this.isHandshaking) return;
     const ending: Ending = isOrchestratorError(error)
       ? { code: error.code, message: error.message }
       : { code: "INTERNAL", message: "The connection could not be taken up." };
-    this.#socket.send(this.#handshake.refuse(ending.code ?? "INTERNAL", ending.message));
+    if (this.#handshake) this.#socket.send(this.#handshake.refuse(ending.code ?? "INTERNAL", ending.message));
     this.#end(ending, isPeersFault(ending.code) ? closeCode.protocolError : closeCode.refused, error);
   }
 

@@ -96,6 +96,27 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     },
   );
 
+  test.each([false, true])(
+    "are asked to end, too, where they were started while the others were asked, a question: %s",
+    async (asks) => {
+      const { folder, host, log } = create();
+      const sleeper = writeSleeper(join(folder, "work"));
+      const told = join(folder, "work/told");
+      const late = join(folder, "work/late");
+      writeFileSync(late, `trap "echo asked > ${told}; exit" TERM\nwhile :; do sleep 0.02; done\n`);
+      const script = `trap 'sh ${late} & exit 0' TERM; sh "$0" & while :; do sleep 0.02; done`;
+      const controller = new AbortController();
+      const running = host.run(
+        { argv: ["/bin/sh", "-c", script, sleeper], asks, timeoutMs },
+        controller.signal,
+      );
+      await begins(log);
+      controller.abort();
+      await running;
+      expect(readFileSync(told, "utf8")).toBe("asked\n");
+    },
+  );
+
   test.each(Object.entries(detachments))(
     "live on where they were left on purpose, also when the host begins anew: %s",
     async (_way, line) => {

@@ -180,7 +180,8 @@ class Seat {
     for (const until = performance.now() + returnMs; performance.now() < until && !this.#hasLeft;) {
       await delay(retryMs);
       try {
-        return await this.#call.client.terminals.ticket(this.#sessionId);
+        const ticket = await this.#call.client.terminals.ticket(this.#sessionId);
+        return this.#hasLeft ? null : ticket;
       } catch (error) {
         const { status } = error as { status?: number };
         if (status !== 0 && status !== 503) {
