@@ -72,17 +72,23 @@ function namedFor(
 
 /** Whether an apply that waited would take away or change what was asked for since it was made. */
 export function isOvertaken(
-  { grounds, modules }: Pick<Operation, "grounds" | "modules">,
+  { operation_id, grounds, modules }: Pick<Operation, "operation_id" | "grounds" | "modules">,
   state: State,
 ): boolean {
   if (!grounds) return false;
+  const known = modulesOf(state);
+  // Somebody's word came between and brought another revision, as an apply over a freeze does: it stays.
+  const hasOther = modules.some(({ name, revision }) => {
+    const module = known.get(name);
+    return module?.applied && module.operation_id > operation_id && module.applied.revision !== revision;
+  });
+  if (hasOther) return true;
   const brings = new Set(modules.map(({ name }) => name));
   // A call that names what it brings anyway, and says nothing more of it, changes nothing of it.
   const named = Object.entries(namedFor(state, grounds)).filter(
     ([name, how]) => Object.hasOwn(grounds.named, name) || !brings.has(name) || Object.keys(how).length > 0,
   );
   if (!isSameNaming(Object.fromEntries(named), grounds.named)) return true;
-  const known = modulesOf(state);
   return Object.entries(grounds.removed).some(([name, operationId]) => {
     const module = known.get(name);
     return module && !module.leaving && module.operation_id !== operationId;

@@ -1,5 +1,5 @@
 /** What waits, or ends without a word, takes nothing away that is wanted by then. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
@@ -134,6 +134,40 @@ describe("an apply that waits behind one that names a module", () => {
     expect(await endsBehind({ modules: ["other"] })).toEqual(["succeeded", "cancelled"]);
     expect(scene.read("other")).toBe("1");
   });
+});
+
+describe("an apply that a freeze holds", () => {
+  test.each([false, true])(
+    "takes no newer revision back that somebody applied meanwhile, named before: %s",
+    async (wasNamed) => {
+      const scene = await ScopeScene.start();
+      onTestFinished(() => scene.end());
+      const { orchestrator, clock } = scene.fleet;
+      await scene.upload("web");
+      if (wasNamed) await scene.apply({ modules: ["web"] });
+      await scene.assign("x", ["web"], { schedule: { cron: "1 0 * * *" } });
+      const ends_at = new Date(clock.now() + 120_000).toISOString();
+      const window = { selector: "*", reason: "x", mode: "freeze" as const, ends_at };
+      await orchestrator.maintenanceWindows.create(systemCaller, window);
+      // Its heart beats in the time of the machine, not in that of the test: it is lost meanwhile, and comes back.
+      const pass = async (): Promise<void> => {
+        await clock.advance(70_000);
+        const { transport } = scene.fleet;
+        await expect.poll(() => transport.isConnected(scene.agent.nodeId), { timeout: 30_000 }).toBe(true);
+      };
+      await pass();
+      const [held] = (await orchestrator.operations.list(systemCaller, { status: "queued" })).items;
+      await scene.upload("web", { files: { web: "2" } });
+      await scene.apply({ modules: ["web"], override_window: true });
+      expect(scene.read("web")).toBe("2");
+      await pass();
+      const { operation_id } = held!;
+      await endOf(servicesOf(orchestrator).operations, operation_id, 30);
+      const { status, error } = await orchestrator.operations.get(systemCaller, { operation_id });
+      expect({ status, code: error?.code }).toEqual({ status: "cancelled", code: "REVISION_CONFLICT" });
+      expect(scene.read("web")).toBe("2");
+    },
+  );
 });
 
 describe("an apply that was never run, as it turned out later", () => {

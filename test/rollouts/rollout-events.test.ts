@@ -69,9 +69,9 @@ it("a plan says that it plans, and what applies a plan names it", async () => {
   await settle();
   await rollouts.apply(caller, { name: "all", plan_rollout_id: rollout_id, wait_seconds: 0 });
   expect(told(scene)).toEqual([
-    "operator olga: Planning all on 1 agents was requested",
+    "operator olga: Planning all on 1 agent was requested",
     "operator olga: The rollout of all ended: succeeded, 1 of 1 agents succeeded",
-    "operator olga: Applying all on 1 agents was requested",
+    "operator olga: Applying all on 1 agent was requested",
   ]);
   const started = scene.test.events.filter(({ event_type }) => event_type === "rollout.started");
   const facts = { assignment: "all", matched: 1, trigger: "manual" };

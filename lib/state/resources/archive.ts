@@ -112,7 +112,7 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
   if (spec.ensure === "absent") {
     const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
     if (stamp || isLeft) return [{ property: "archive", before, after: null }];
-    return stat ? [] : keptFolderChanges(spec);
+    return stat ? [] : keptFolderChanges(spec, host);
   }
   const wanted = await wantedSha256(spec, stamp, { host, signal });
   if (!stamp || stamp.sha256 !== wanted) {

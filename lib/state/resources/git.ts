@@ -171,7 +171,7 @@ function changesOfNew({ repository, revision }: WantedClone): Change[] {
 
 /** What is left of a clone that is not wanted. */
 async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): Promise<Change[]> {
-  if (found.kind === "none") return keptFolderChanges(spec);
+  if (found.kind === "none") return keptFolderChanges(spec, machine.host);
   if (found.kind === "folder") return [];
   if (found.kind === "begun" && found.empty && spec.keep_folder === true) return [];
   if (found.kind === "clone" && !spec.force && !(await isBeingRemoved(spec, machine))) {

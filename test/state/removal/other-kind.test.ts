@@ -3,8 +3,8 @@
  * clone. What the last version put there was taken for somebody else's, and the removal failed for ever or left it.
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
@@ -144,4 +144,14 @@ test.each(["archive", "git"])("an empty folder comes back that an absent %s took
     expect(outcomes(await run("apply", null))).toEqual(["r changed"]);
     expect([look(), applied()]).toEqual([before, []]);
   }
+});
+
+test("an absent archive leaves in peace where somebody took away what its folder stood in", async () => {
+  const { path, run, applied } = scene();
+  standing["a folder"]!(path);
+  expect(outcomes(await run("apply", { type: "archive", ensure: "absent" }))).toEqual(["r changed"]);
+  rmSync(dirname(path), { recursive: true });
+  expect(outcomes(await run("plan", null))).toEqual(["r unchanged"]);
+  expect(outcomes(await run("apply", null))).toEqual(["r unchanged"]);
+  expect([applied(), existsSync(dirname(path))]).toEqual([[], false]);
 });
