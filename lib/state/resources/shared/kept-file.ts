@@ -1,5 +1,4 @@
 /** What a file or a folder had beside its content, for types that keep the content themselves: so that it comes back as it was. */
-import { dirname } from "node:path";
 import { z } from "zod";
 import type { FileAttributes, Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
@@ -65,7 +64,8 @@ export function captureKeptFolder(path: string, host: Host): JsonObject {
 
 /** The change of a folder that is not there any more and is to come back; none where somebody took away what it stood in, too. */
 export function keptFolderChanges({ path, keep_folder, folder }: KeptFolder, { files }: Host): Change[] {
-  if (keep_folder !== true || !folder || files.stat(dirname(path))?.kind !== "directory") return [];
+  const above = path.slice(0, path.lastIndexOf("/")) || "/";
+  if (keep_folder !== true || !folder || !files.stat(above)) return [];
   return [{ property: "folder", before: "absent", after: "present" }];
 }
 
