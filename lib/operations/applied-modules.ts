@@ -72,17 +72,23 @@ function namedFor(
 
 /** Whether an apply that waited would take away or change what was asked for since it was made. */
 export function isOvertaken(
-  { operation_id, grounds, modules }: Pick<Operation, "operation_id" | "grounds" | "modules">,
+  {
+    operation_id,
+    grounds,
+    modules,
+    named: ownWord = {},
+  }: Pick<Operation, "operation_id" | "grounds" | "modules" | "named">,
   state: State,
 ): boolean {
   if (!grounds) return false;
   const known = modulesOf(state);
-  // Somebody's word came between and brought another revision, as an apply over a freeze does: it stays.
-  const hasOther = modules.some(({ name, revision }) => {
+  // Somebody's word came between and brought a newer revision, as an apply over a freeze does: it stays.
+  const hasNewer = modules.some(({ name, revision }) => {
     const module = known.get(name);
-    return module?.applied && module.operation_id > operation_id && module.applied.revision !== revision;
+    if (!module?.applied || Object.hasOwn(ownWord, name)) return false;
+    return module.operation_id > operation_id && module.applied.revision > revision;
   });
-  if (hasOther) return true;
+  if (hasNewer) return true;
   const brings = new Set(modules.map(({ name }) => name));
   // A call that names what it brings anyway, and says nothing more of it, changes nothing of it.
   const named = Object.entries(namedFor(state, grounds)).filter(
