@@ -7,6 +7,7 @@ import { personNameSchema } from "../internal/common-schemas.ts";
 import type { OperatorRegistry } from "./operator-registry.ts";
 import type { Operators } from "./operators.ts";
 
+/** How often it is tried where others start, too: each that comes in between has made an Admin or taken a name. */
 const attempts = 10;
 
 /** Makes the keys of the option `adminPublicKeys` Admin where they are not known yet. */

@@ -332,3 +332,20 @@ test("an agent that hangs up while it is looked at is never connected", async ()
   expect(connected).toEqual([]);
   expect(heard.of("disconnected")).toEqual([]);
 });
+
+test("a connection whose socket throws while its agent is accepted ends, and keeps no place", async () => {
+  const { transport, clock, heard } = await scene();
+  const [agentEnd, orchestratorEnd] = createSocketPair("192.0.2.1");
+  const send = orchestratorEnd.send.bind(orchestratorEnd);
+  orchestratorEnd.send = (frame) => {
+    // The first that is sealed tells the agent that it is accepted.
+    if (typeof frame !== "string") throw new Error("broken");
+    send(frame);
+  };
+  transport.accept(orchestratorEnd);
+  const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed: new Uint8Array(32).fill(1) });
+  agent.greet();
+  await agent.heard.next("closed");
+  expect(await heard.next("refused")).toMatchObject({ code: "INTERNAL" });
+  expect([transport.isConnected(agent.nodeId), clock.pendingTimers]).toEqual([false, 0]);
+});

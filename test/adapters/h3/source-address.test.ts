@@ -63,6 +63,19 @@ describe("the source address", () => {
     expect(createSourceAddress(trusted)(remote, forwarded)).toBe(found);
   });
 
+  test("asks for the header only where a trusted proxy may have written it", () => {
+    let asked = 0;
+    const header = (): string => {
+      asked += 1;
+      return "192.0.2.7";
+    };
+    expect(createSourceAddress()("10.0.0.1", header)).toBe("10.0.0.1");
+    const source = createSourceAddress(["10.0.0.1"]);
+    expect(source("10.0.0.2", header)).toBe("10.0.0.2");
+    expect(asked).toBe(0);
+    expect(source("10.0.0.1", header)).toBe("192.0.2.7");
+  });
+
   test.each(["10.0.0.0/8", "10.0.0.0/0", "10.0.0.0/32", "::1", "fd00::/8", "::/128"])(
     "%j is a network",
     (proxy) => {
