@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { AgentService } from "../agents/agent-service.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
@@ -24,11 +25,17 @@ import {
 export class Drift {
   readonly #context: Context;
   readonly #service: DriftService;
+  readonly #agents: AgentService;
   readonly #operations: OperationService;
 
-  constructor(context: Context, service: DriftService, { operations }: { operations: OperationService }) {
+  constructor(
+    context: Context,
+    service: DriftService,
+    { agents, operations }: { agents: AgentService; operations: OperationService },
+  ) {
     this.#context = context;
     this.#service = service;
+    this.#agents = agents;
     this.#operations = operations;
   }
 
@@ -46,10 +53,15 @@ export class Drift {
     return this.#context.readBack(() => this.#detail(record.drift_id), toDetail(record, []));
   }
 
-  /** Lists the checks of one agent, newest first. */
+  /**
+   * Lists the checks of one agent, newest first; of one that was removed, those that are kept.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` for an agent that there never was; `CURSOR_INVALID`.
+   */
   async list(caller: Caller, input: z.input<typeof listDriftInput>): Promise<Page<DriftRecord>> {
     await this.#context.authorize(caller, "drift.list");
     const { node_id, limit = 50, cursor } = parseInput(listDriftInput, input);
+    await this.#agents.registry.requireRecord(node_id);
     const page = await this.#context.storage.list<DriftDocument>("drift_records", {
       index: "by_node",
       equals: [node_id],

@@ -108,13 +108,19 @@ export class Operations {
     return listOperations(this.#service.parts, parseInput(listOperationsInput, input));
   }
 
-  /** Lists operations of one agent, newest first. */
+  /**
+   * Lists operations of one agent, newest first; of one that was removed, those that are kept.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` for an agent that there never was; `CURSOR_INVALID`.
+   */
   async listForAgent(
     caller: Caller,
     input: z.input<typeof listAgentOperationsInput>,
   ): Promise<Page<Operation>> {
     await this.#context.authorize(caller, "operations.listForAgent");
-    return listOperations(this.#service.parts, parseInput(listAgentOperationsInput, input));
+    const query = parseInput(listAgentOperationsInput, input);
+    await this.#agents.registry.requireRecord(query.node_id);
+    return listOperations(this.#service.parts, query);
   }
 
   /**

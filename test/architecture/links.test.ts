@@ -2,6 +2,9 @@
 import { existsSync, statSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { expect, it } from "vitest";
+import { restProcedures } from "../../adapters/rest/routes.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { listFiles, readText, repository } from "./source-tree.ts";
 
 const isGuide = (path: string): boolean => path.endsWith(".md") && !path.startsWith("docs/api/");
@@ -66,4 +69,21 @@ it("every how-to page, and each reference page, is in the index of the readme", 
   const readme = readText("README.md") ?? "";
   const pages = listFiles("docs").filter((path) => /^docs\/(how-to\/)?[^/]+\.md$/.test(path));
   expect(pages.filter((path) => !readme.includes(`](${path})`))).toEqual([]);
+});
+
+it("calls that the guides name are rows of the API", () => {
+  const rows = restProcedures(appRouter).map(([, { _def }]) => {
+    const { method, path } = (_def.meta as Required<ProcedureMeta>).openapi;
+    return `${method} ${path}`;
+  });
+  const beside = ["GET /metrics", "GET /install.sh", "GET /agent/{platform}", "GET /openapi.json"];
+  // What the changelog names may be gone by now.
+  const pages = guides.filter((path) => path !== "CHANGELOG.md");
+  const named = pages.flatMap((path) =>
+    [
+      ...(readText(path) ?? "").matchAll(/\b(GET|POST|PUT|PATCH|DELETE) (?:\/api\/v1)?(\/[\w{}./-]*[\w}])/g),
+    ].map(([, method, place]) => ({ path, call: `${method} ${place}` })),
+  );
+  expect(named.length).toBeGreaterThan(150);
+  expect(named.filter(({ call }) => !rows.includes(call) && !beside.includes(call))).toEqual([]);
 });

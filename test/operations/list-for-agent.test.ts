@@ -26,6 +26,39 @@ it("operations are listed for one agent, newest first and page by page, without 
   expect(rest.next_cursor).toBeNull();
 });
 
+it("operations and checks of an agent that was removed can be listed, and those of one that there never was can't", async () => {
+  await using test = await createTestOrchestrator();
+  const { agents, drift, operations } = test.orchestrator;
+  await using agent = await connectScriptedAgent(test);
+  const node_id = agent.nodeId;
+  const lists = [operations.listForAgent.bind(operations), drift.list.bind(drift)];
+  const counts = (): Promise<number[]> =>
+    Promise.all(lists.map(async (list) => (await list(systemCaller, { node_id })).items.length));
+  expect(await counts()).toEqual([0, 0]);
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const { operation_id } = await operations.apply(systemCaller, { node_id, wait_seconds: 0 });
+  await agent.next("apply");
+  agent.link.send(emptyResult(operation_id));
+  await expect
+    .poll(async () => (await operations.get(systemCaller, { operation_id })).status)
+    .toBe("succeeded");
+  const { drift_id } = await drift.check(systemCaller, { node_id, wait_seconds: 0 });
+  await agent.next("check");
+  agent.link.send(emptyResult(drift_id));
+  await expect.poll(async () => (await drift.get(systemCaller, { drift_id })).status).toBe("in_sync");
+  expect(await counts()).toEqual([1, 1]);
+  await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  expect(await counts()).toEqual([1, 1]);
+  await agents.remove(systemCaller, { node_id });
+  expect(await counts()).toEqual([1, 1]);
+  const stranger = { node_id: node_id.replace(/^./, (first) => (first === "0" ? "1" : "0")) };
+  for (const list of lists)
+    await expect(list(systemCaller, stranger)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: `There is no agent ${stranger.node_id}.`,
+    });
+});
+
 it("operations are listed in pages of any size, by whatever they are chosen, each once", async () => {
   await using test = await createTestOrchestrator();
   const { agents, operations } = test.orchestrator;
