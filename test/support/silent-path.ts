@@ -8,6 +8,8 @@ export interface SilentPath extends AsyncDisposable {
   swallow(): void;
   /** The same, of new connections too: they are taken, and nobody is at the other end. */
   cut(): void;
+  /** Ends every connection, as a proxy does that is started again; new ones as before. */
+  end(): void;
   /** New connections go through again; those that were swallowed stay so. */
   mend(): void;
 }
@@ -33,6 +35,9 @@ export async function openSilentPath(toPort: number): Promise<SilentPath> {
         .removeAllListeners("end")
         .on("data", () => {});
   };
+  const end = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
     port: (server.address() as AddressInfo).port,
     swallow,
@@ -40,11 +45,12 @@ export async function openSilentPath(toPort: number): Promise<SilentPath> {
       isCut = true;
       swallow();
     },
+    end,
     mend() {
       isCut = false;
     },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      end();
       await new Promise((resolve) => server.close(resolve));
     },
   };

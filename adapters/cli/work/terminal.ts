@@ -10,6 +10,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import type { TerminalTicket } from "fleetwright";
+import { ApiError } from "../../client/api-error.ts";
 import { attachTerminal } from "../../client/terminal.ts";
 import type { AttachedTerminal, TerminalMessage, TerminalSocket } from "../../client/terminal.ts";
 import type { CommandCall } from "../call.ts";
@@ -183,9 +184,15 @@ class Seat {
         const ticket = await this.#call.client.terminals.ticket(this.#sessionId);
         return this.#hasLeft ? null : ticket;
       } catch (error) {
-        const { status } = error as { status?: number };
+        if (!(error instanceof ApiError)) throw error;
+        const { status, code, message } = error;
         if (status !== 0 && status !== 503) {
           await this.#askEnd().catch(() => {});
+          this.#end ??= {
+            type: "refused",
+            code,
+            message: `The terminal can't be attached to again: ${message}`,
+          };
           return null;
         }
       }
