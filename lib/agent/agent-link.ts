@@ -9,7 +9,7 @@
  * its agents back in seconds. What it goes back to is 0 to 1 s after a whole minute, else doubled with each up to 0 to 8 s; one that
  * ended sooner is a failure, so that a server that accepts and drops is not called without end. The whole range is drawn from, so
  * that a fleet does not come back at one moment. A server that says when to come again is obeyed, a tenth later at most, up to a
- * minute and ten times in a row.
+ * minute and ten times in a row. Where a new place to dial is heard of, the row of failures ends, too, once a minute at most.
  */
 import type { Timer } from "../clock.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
@@ -64,6 +64,8 @@ export interface AgentLink {
   readonly done: Promise<void>;
   /** Begins to dial. Called once. */
   start(): void;
+  /** Waits no longer than after a first failure, because there is a new place to dial. At most once a minute, so that nobody calls it without end. */
+  comeSooner(): void;
   /** Ends the connection that there is; the next attempt follows by itself. */
   hangUp(reason: string): void;
   /** Ends the connection and dials no more; resolves when no handler runs any more, so no handler may wait for it. */
@@ -100,6 +102,8 @@ class DialingLink implements AgentLink {
   /** Resolves when no handler of an earlier connection runs any more. */
   #earlier: Promise<void> = Promise.resolve();
   #wake = (): void => {};
+  #hasten = (): void => {};
+  #hastenedAtMs = -Infinity;
   #finish = (): void => {};
 
   constructor(options: AgentLinkOptions) {
@@ -119,6 +123,15 @@ class DialingLink implements AgentLink {
     if (this.#isStarted) throw new OrchestratorError("INTERNAL", { message: "The link is started already." });
     this.#isStarted = true;
     void this.#run().finally(this.#finish);
+  }
+
+  comeSooner(): void {
+    const nowMs = this.#options.clock.monotonic();
+    if (nowMs - this.#hastenedAtMs < longestDelayMs) return;
+    this.#hastenedAtMs = nowMs;
+    // Also of a wait that is still to come: the attempt that goes on may be at a place where nobody is any more.
+    this.#waitedMs = 0;
+    this.#hasten();
   }
 
   hangUp(reason: string): void {
@@ -218,11 +231,18 @@ class DialingLink implements AgentLink {
 
   async #pause(delayMs: number): Promise<void> {
     if (this.#abort.signal.aborted) return;
+    const { clock, random } = this.#options;
+    const endMs = clock.monotonic() + delayMs;
     let timer: Timer | undefined;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      timer = this.#options.clock.setTimer(delayMs, resolve);
+      timer = clock.setTimer(delayMs, resolve);
+      this.#hasten = () => {
+        timer?.cancel();
+        timer = clock.setTimer(Math.min(endMs - clock.monotonic(), firstDelayMs * random()), resolve);
+      };
     });
     timer?.cancel();
+    this.#hasten = () => {};
   }
 }

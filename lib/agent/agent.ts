@@ -217,7 +217,8 @@ export class AgentProgram {
     const random = (): number => randomOf(crypto);
     const { signer } = identity;
     const self = { signer, agentVersion, hostname: hostname() };
-    const discovered = discoveredBy(this.#options, { ...keys, ...self, clock, random, pin });
+    const found = (): void => link.comeSooner();
+    const discovered = discoveredBy(this.#options, { ...keys, ...self, clock, random, pin, found });
     const link: AgentLink = createAgentLink({
       dial: discovered?.dial ?? dialOf(this.#options),
       clock,

@@ -86,15 +86,14 @@ export class AgentRegistry {
   /** Reads an agent; `NOT_FOUND` where there is none. */
   async read(nodeId: string): Promise<StoredDocument<AgentDocument>> {
     const agent = await this.find(nodeId);
-    if (!agent) throw noAgent(nodeId);
+    if (!agent) throw new OrchestratorError("NOT_FOUND", { message: `There is no agent ${nodeId}.` });
     return agent;
   }
 
   /** Resolves where there is or was such an agent, so that what is kept of one that was removed can be read; `NOT_FOUND` where there never was. */
   async requireRecord(nodeId: string): Promise<void> {
-    const isThere = async (): Promise<boolean> => (await this.find(nodeId)) !== null;
-    // Once more, because one that was removed may have come back between the two.
-    if (!(await isThere()) && !(await this.wasRemoved(nodeId)) && !(await isThere())) throw noAgent(nodeId);
+    // The agent once more, because one that was removed may have come back between the two.
+    if (!(await this.find(nodeId)) && !(await this.wasRemoved(nodeId))) await this.read(nodeId);
   }
 
   async attributes(nodeId: string): Promise<AttributesDocument | null> {
@@ -294,8 +293,4 @@ export function toTarget(agent: Readonly<AgentDocument>, attributes: Attributes)
 /** The agent as events name it. */
 export function agentSubject(agent: Readonly<AgentDocument>): EventSubject {
   return { type: "agent", id: agent.node_id, name: agent.name ?? agent.hostname };
-}
-
-function noAgent(nodeId: string): OrchestratorError {
-  return new OrchestratorError("NOT_FOUND", { message: `There is no agent ${nodeId}.` });
 }

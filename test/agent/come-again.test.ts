@@ -116,6 +116,50 @@ test("an agent that drew short waits while a server was away is back as soon as 
   await link.stop();
 });
 
+/** How long the agent waits before each dial that fails, where it is told of a new place after so many milliseconds. */
+async function waitsWhereFound(atMs: readonly number[], { random = 1 } = {}): Promise<number[]> {
+  const clock = new FakeClock();
+  const dialledAtMs: number[] = [];
+  const link = linkOf({
+    clock,
+    random: () => random,
+    dial: async () => {
+      dialledAtMs.push(clock.monotonic());
+      throw new Error("ECONNREFUSED");
+    },
+  });
+  const startMs = clock.monotonic();
+  link.start();
+  await clock.advance(0);
+  for (const ms of atMs) {
+    await clock.advance(ms - (clock.monotonic() - startMs));
+    link.comeSooner();
+  }
+  await clock.advance(200_000 - (clock.monotonic() - startMs));
+  await link.stop();
+  return dialledAtMs.slice(1).map((ms, index) => Math.round(ms - dialledAtMs[index]!));
+}
+
+describe("a new place to dial", () => {
+  test("is waited for as after a first failure, and so are those that follow", async () => {
+    expect(await waitsWhereFound([])).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    // After 35 s the wait of 32 s goes on since 4 s.
+    expect(await waitsWhereFound([35_000])).toEqual([
+      ...[1_000, 2_000, 4_000, 8_000, 16_000, 5_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000],
+    ]);
+  });
+
+  test("never makes a wait longer", async () => {
+    expect((await waitsWhereFound([500], { random: 0.9 }))[0]).toBe(900);
+  });
+
+  test("counts once a minute: nobody has an agent dial without end by telling of ever new ones", async () => {
+    const often = Array.from({ length: 2_000 }, (_, index) => (index + 1) * 100);
+    const waits = await waitsWhereFound(often);
+    expect(waits.filter((ms) => ms <= 1_000).length).toBeLessThanOrEqual(2 * (200_000 / 60_000) + 2);
+  });
+});
+
 test("an orchestrator that took the agent in between is obeyed each time, however often in the agent's life", async () => {
   const clock = new FakeClock();
   const transport = new MemoryTransport();

@@ -31,6 +31,8 @@ interface Place {
 export interface DiscoveryOptions extends Omit<AnnouncementListenerOptions, "pinned" | "heard"> {
   stateDir: string;
   pin: OrchestratorPin;
+  /** Told of an announcement from a place that was not known. */
+  found: () => void;
   dial: (url: string, signal: AbortSignal) => Promise<FrameSocket>;
 }
 
@@ -39,6 +41,7 @@ export class DiscoveredOrchestrator {
   readonly #pin: OrchestratorPin;
   readonly #dial: DiscoveryOptions["dial"];
   readonly #logger: Logger;
+  readonly #found: () => void;
   readonly #listener: AnnouncementListener;
   #known: Place | null = null;
   #heard: Place | null = null;
@@ -51,6 +54,7 @@ export class DiscoveredOrchestrator {
     this.#pin = options.pin;
     this.#dial = options.dial;
     this.#logger = options.logger;
+    this.#found = options.found;
     this.#listener = new AnnouncementListener({
       ...options,
       pinned: () => options.pin.get(),
@@ -84,8 +88,12 @@ export class DiscoveredOrchestrator {
 
   /** An orchestrator announced itself, under its signature. */
   #hear({ url, publicKey }: Pick<Announcement, "url" | "publicKey">): void {
+    const isNew = ![this.#heard, this.#known].some((place) => place?.url === url);
     this.#heard = { url, publicKey };
     this.#wake();
+    if (!isNew) return;
+    this.#turn = 0;
+    this.#found();
   }
 
   /** Dials what is known; waits where nothing is. */

@@ -18,6 +18,7 @@ async function scene(stateDir = temporaryFolder()) {
   const clock = new FakeClock();
   const network = new MemoryNetwork();
   const dialled: string[] = [];
+  let found = 0;
   const own = new PinnedOrchestrator({ stateDir, crypto: nodeCrypto, logger: silentLogger }, undefined);
   const discovered = new DiscoveredOrchestrator({
     stateDir,
@@ -31,6 +32,7 @@ async function scene(stateDir = temporaryFolder()) {
     signer: signerOf(3),
     hostname: "db-1",
     agentVersion: "0.1.0",
+    found: () => (found += 1),
     dial: (url) => {
       dialled.push(url);
       return Promise.resolve(createSocketPair()[0]);
@@ -52,7 +54,7 @@ async function scene(stateDir = temporaryFolder()) {
     await settle();
   };
   const dial = () => discovered.dial(new AbortController().signal);
-  return { stateDir, discovered, own, dialled, announce, dial };
+  return { stateDir, discovered, own, dialled, announce, dial, found: () => found };
 }
 
 it("waits for an announcement before it dials, or until it is stopped", async () => {
@@ -121,6 +123,26 @@ it("tries in turn where an orchestrator was and where it says that it is, until 
   for (let n = 0; n < 2; n += 1) await dial();
   expect(dialled.slice(5)).toEqual(["ws://new", "ws://new", "ws://new"]);
   expect(readFileSync(join(stateDir, "discovered.json"), "utf8")).toContain("ws://new");
+});
+
+it("is told of a new place once, and dials it next, whichever's turn it is", async () => {
+  const { discovered, own, announce, dialled, dial, found } = await scene();
+  await announce("ws://old");
+  await dial();
+  await own.set(ours.publicKey);
+  discovered.accepted();
+  expect(found()).toBe(1);
+  await announce("ws://old");
+  expect(found()).toBe(1);
+  await announce("ws://new");
+  await announce("ws://new");
+  expect(found()).toBe(2);
+  await dial();
+  await announce("ws://newer");
+  await announce("ws://rogue", rogue);
+  expect(found()).toBe(3);
+  await dial();
+  expect(dialled).toEqual(["ws://old", "ws://new", "ws://newer"]);
 });
 
 it.each(["", "{", '{"version":1,"url":"http://a"}', "x".repeat(100_000)])(
