@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `edge-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -12,6 +12,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
+import { edgeBugs } from "./edge-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
@@ -32,6 +33,7 @@ const bugs = [
   ...plainBugs,
   ...clusterBugs,
   ...deliveryBugs,
+  ...edgeBugs,
   ...feedBugs,
   ...groupBugs,
   ...laneBugs,
