@@ -9,4 +9,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `          value: { ...value, last_used_at: now },\n`,
     tests: ["test/access/removed-meanwhile.test.ts"],
   },
+  {
+    name: "silence of before a time in which a side did not read counts with that of after it",
+    file: "lib/transport/heartbeat.ts",
+    from: `this.#owner.isReading ? this.#silentBeats + 1 : 0;`,
+    to: `this.#owner.isReading ? this.#silentBeats + 1 : this.#silentBeats;`,
+    tests: ["test/transport/heartbeat.test.ts"],
+  },
 ];

@@ -46,6 +46,19 @@ test("does not blame the peer for silence while this side does not read", async 
   expect(seen).toContain("silent");
 });
 
+test("begins to count silence anew after a time in which this side did not read", async () => {
+  const { clock, seen, state } = start();
+  await clock.advance(30_000);
+  state.isReading = false;
+  await clock.advance(15_000);
+  state.isReading = true;
+  await clock.advance(30_000);
+  await settle();
+  expect(seen).toEqual(Array(5).fill("ping"));
+  await clock.advance(15_000);
+  await expect.poll(() => seen).toContain("silent");
+});
+
 test("does not mind a wall clock that jumps", async () => {
   const { clock, seen } = start();
   clock.jump(86_400_000);
