@@ -16,4 +16,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `this.#owner.isReading ? this.#silentBeats + 1 : this.#silentBeats;`,
     tests: ["test/transport/heartbeat.test.ts"],
   },
+  {
+    name: "the first event of all is the one that others wait with for half a minute",
+    file: "lib/notifications/inbox/notifier.ts",
+    from: `    this.#firstAt = null;\n    await this.#make();\n`,
+    to: `    await this.#make();\n`,
+    tests: ["test/notifications/inbox/notifications.test.ts"],
+  },
 ];

@@ -54,6 +54,20 @@ describe("a notification", () => {
     expect((await list()).items.length).toBeGreaterThan(25);
   });
 
+  it("waits until nothing more comes each time anew, however long ago the one before was", async () => {
+    const inboxOf = async (): Promise<number> => (await list()).items.length;
+    for (let round = 1; round < 6; round += 2) {
+      await addOperator(test, `first${round}`);
+      await pass(test, 1_500);
+      await addOperator(test, `second${round}`);
+      await pass(test, 1_000);
+      expect(await inboxOf()).toBe(round - 1);
+      await pass(test, 1_500);
+      expect(await inboxOf()).toBe(round + 1);
+      await pass(test, 60_000);
+    }
+  });
+
   it("is not made of what nobody need know", async () => {
     await test.signIn("Operator");
     const { items } = await (await pass(test, 3_000), list());
