@@ -52,6 +52,10 @@ describe("JSON through a pipe", () => {
     const frame = new Uint8Array(65_536).fill(0x20);
     const endless = Array.from({ length: 257 }, () => frame);
     await expect(linesOf(endless)).rejects.toMatchObject({ code: "PEER_ERROR" });
+    // Also where its end comes at last.
+    await expect(linesOf([...endless, toUtf8("1\n2\n")])).rejects.toMatchObject({ code: "PEER_ERROR" });
+    const many = endless.map((each) => Uint8Array.from([...each.subarray(2), 0x31, 0x0a]));
+    expect(await linesOf(many)).toEqual(endless.map(() => 1));
   });
 
   it.each([

@@ -23,4 +23,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `    await this.#make();\n`,
     tests: ["test/notifications/inbox/notifications.test.ts"],
   },
+  {
+    name: "of a line of another process the last part alone is weighed",
+    file: "lib/cluster/json-lines.ts",
+    from: `    length += bytes.length - from;\n`,
+    to: `    length = bytes.length - from;\n`,
+    tests: ["test/cluster/json-lines.test.ts"],
+  },
 ];
