@@ -6,6 +6,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import type { AppRouter } from "../../adapters/trpc/router.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
 import { serve } from "../support/server.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 interface Frame {
   id: string;
@@ -97,6 +98,24 @@ describe("GET /api/v1/events", () => {
     const ended = frames.next();
     await test.orchestrator.access.signOut(caller);
     expect(await ended).toEqual({ done: true, value: undefined });
+  });
+
+  it("is given back when its reader goes away, though nothing happens", async () => {
+    await using test = await createTestOrchestrator();
+    await using server = await serve(test.orchestrator);
+    const { token } = await test.signIn("Viewer");
+    // More than a session may hold open.
+    for (let count = 0; count < 36; count += 1) {
+      const frames = await waitFor(async () => {
+        const response = await fetch(`${server.url}/api/v1/events?types=module.uploaded`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        expect(response.status).toBe(200);
+        return readFrames(response);
+      });
+      await nextOf(frames);
+      await frames.return();
+    }
   });
 });
 

@@ -30,4 +30,10 @@ export const edgeBugs: readonly Bug[] = [
     to: `    length = bytes.length - from;\n`,
     tests: ["test/cluster/json-lines.test.ts"],
   },
+  {
+    name: "a stream that is quiet is not ended when its reader goes away",
+    file: "adapters/rest/event-stream.ts",
+    from: `        ended.abort();\n`,
+    tests: ["test/adapters/event-stream.test.ts"],
+  },
 ];
