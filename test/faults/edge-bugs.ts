@@ -36,4 +36,11 @@ export const edgeBugs: readonly Bug[] = [
     from: `        ended.abort();\n`,
     tests: ["test/adapters/event-stream.test.ts"],
   },
+  {
+    name: "a server's key is pinned before it is proved",
+    file: "adapters/client/sign-in.ts",
+    from: `  if (!(await (signer.verify ?? verifySignature)(proof))) throw unproved(audience);\n  if (pinnedKey === null) await target.onKey(orchestratorKey);\n`,
+    to: `  if (pinnedKey === null) await target.onKey(orchestratorKey);\n  if (!(await (signer.verify ?? verifySignature)(proof))) throw unproved(audience);\n`,
+    tests: ["test/security/rogue-server.test.ts"],
+  },
 ];

@@ -82,9 +82,13 @@ describe("a server that relays the challenge of another one gets nothing", () =>
   it.each(attempts)("when it %s", async (_, options, code) => {
     const { url, signer } = await startReal();
     const rogue = await startRogue(url, options);
-    const error = await refusalOf(createClient({ url: rogue.url, signer }));
+    const keys: string[] = [];
+    const onOrchestratorKey = (key: string): void => void keys.push(key);
+    const error = await refusalOf(createClient({ url: rogue.url, signer, onOrchestratorKey }));
     expect(rogue).toMatchObject({ tokens: [], signatures: [] });
     expect(error.code).toBe(code);
+    // Nothing that would be pinned.
+    expect(keys).toEqual([]);
   });
 
   it("when it is called by a name that the real server does not have", async () => {
