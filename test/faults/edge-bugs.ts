@@ -43,4 +43,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `  if (pinnedKey === null) await target.onKey(orchestratorKey);\n  if (!(await (signer.verify ?? verifySignature)(proof))) throw unproved(audience);\n`,
     tests: ["test/security/rogue-server.test.ts"],
   },
+  {
+    name: "a file that could not be put into its place stays beside it",
+    file: "adapters/sync/write-folder.ts",
+    from: `    await file.close();\n    await rm(aside, { force: true });\n`,
+    to: `    await file.close();\n`,
+    tests: ["test/adapters/sync/write-folder.test.ts"],
+  },
 ];

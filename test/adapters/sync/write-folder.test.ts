@@ -1,5 +1,5 @@
 /** Files of a fleet folder: what a server calls a module never becomes a file elsewhere. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { writeFolder } from "../../../adapters/sync/write-folder.ts";
@@ -29,6 +29,21 @@ it.each(["fleet.yaml", "modules/web-2.1_x.yaml"])("%j is", async (path) => {
   const folder = join(temporaryFolder(), "fleet");
   await writeFolder(folder, [{ path, text: "x" }], { overwrite: false });
   expect(readFileSync(join(folder, path), "utf8")).toBe("x");
+});
+
+it("leaves nothing of a file that could not be put into its place", async () => {
+  const folder = join(temporaryFolder(), "fleet");
+  mkdirSync(join(folder, "fleet.yaml"), { recursive: true });
+  mkdirSync(join(folder, "modules/web.yaml"), { recursive: true });
+  for (const path of ["fleet.yaml", "modules/web.yaml"])
+    await expect(writeFolder(folder, [{ path, text: "x" }], { overwrite: true })).rejects.toThrow(
+      "can't be written",
+    );
+  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual([
+    "fleet.yaml",
+    "modules",
+    "modules/web.yaml",
+  ]);
 });
 
 it("leaves no file of entries of an export before, and everything else as it was", async () => {
