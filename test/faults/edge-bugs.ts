@@ -50,4 +50,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `    await file.close();\n`,
     tests: ["test/adapters/sync/write-folder.test.ts"],
   },
+  {
+    name: "a key that is shortened is as it was when it was read, whatever its call came to since",
+    file: "lib/idempotency/shorten-too-long.ts",
+    from: `value: { ...value, expires_at }, expected: revision }`,
+    to: `value: { ...value, expires_at } }`,
+    tests: ["test/idempotency/wrong-clock.test.ts"],
+  },
 ];

@@ -4,7 +4,9 @@ import type { KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { CallDocument } from "../../lib/idempotency/documents.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import type { Write } from "../../lib/storage/storage.ts";
 import { deferred } from "../support/deferred.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { twoProcesses } from "../support/two-processes.ts";
 
 const minute = 60_000;
@@ -122,4 +124,36 @@ it("keeps the answer of a call whose key another process shortened meanwhile, as
     expect(await orchestrator.idempotency.once(caller, call("long"), async () => "again")).toBe("made");
   // And no longer than a day.
   expect((await stored(first))[0]!.value.expires_at).toBe(shortened!.value.expires_at);
+});
+
+it("keeps the answer of a call that ends in the moment in which another process shortens its key", async () => {
+  const begun = deferred<void>();
+  const gate = deferred<void>();
+  const ofKeys = (write: Write): boolean =>
+    write.kind === "put" && write.collection === "idempotent_calls" && write.expected !== 0;
+  await using processes = await twoProcesses(
+    (clock) => new RacingStorage((writes) => writes.every(ofKeys), { clock }),
+  );
+  const { first, second, clock } = processes;
+  const storage = processes.storage as RacingStorage;
+  const { caller } = await first.signIn("Operator");
+  const running = first.orchestrator.idempotency.once(caller, call("long"), async (claiming) => {
+    await servicesOf(first.orchestrator).operations.store.create(claiming, [], {
+      writes: [{ kind: "put", collection: "settings", key: "changed", value: {} }],
+    });
+    begun.resolve();
+    await gate.promise;
+    return "made";
+  });
+  await begun.promise;
+  storage.before = async () => {
+    gate.resolve();
+    await running;
+  };
+  clock.jump(-month);
+  await clock.advance(20 * minute);
+  expect(await running).toBe("made");
+  expect(storage.before).toBeNull();
+  for (const { orchestrator } of [first, second])
+    expect(await orchestrator.idempotency.once(caller, call("long"), async () => "again")).toBe("made");
 });

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
-import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { MemoryStorage, type MemoryStorageOptions } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 
 /** Does something between the reads and the commit of somebody, once. */
@@ -9,8 +9,11 @@ export class RacingStorage extends MemoryStorage {
   readonly #isMeant: (writes: readonly Write[]) => boolean;
 
   /** @param isMeant - Default: the very next commit. */
-  constructor(isMeant: (writes: readonly Write[]) => boolean = () => true) {
-    super();
+  constructor(
+    isMeant: (writes: readonly Write[]) => boolean = () => true,
+    options: MemoryStorageOptions = {},
+  ) {
+    super(options);
     this.#isMeant = isMeant;
   }
 
