@@ -57,4 +57,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `value: { ...value, expires_at } }`,
     tests: ["test/idempotency/wrong-clock.test.ts"],
   },
+  {
+    name: "an agent that has asked its server to wait does not hear the end of a connection that it closes",
+    file: "lib/agent/websocket-dial.ts",
+    from: `    this.#socket.close(code, reason);\n    // The other half of closing is a frame too: a paused socket would not see it.\n    this.resume();\n`,
+    to: `    this.#socket.close(code, reason);\n`,
+    tests: ["test/adapters/h3/agent-socket.test.ts"],
+  },
 ];

@@ -93,6 +93,22 @@ describe("a socket over WebSocket", () => {
     },
   );
 
+  // A side that does not read what the other says to it gives up after 30 seconds.
+  test.each(["agent", "orchestrator"] as const)(
+    "closed by the %s that has asked the other to wait, both ends hear it at once",
+    { timeout: 20_000 },
+    async (side) => {
+      const sockets = await pair();
+      const [agent, orchestrator] = [hear(sockets.agent), hear(sockets.orchestrator)];
+      sockets[side].pause();
+      sockets[side].close(1008, "RATE_LIMITED");
+      const seen = { kind: "closed", code: 1008, reason: "RATE_LIMITED" };
+      expect(await agent.next("closed")).toEqual(seen);
+      expect(await orchestrator.next("closed")).toEqual(seen);
+      await sockets.close();
+    },
+  );
+
   test("cut off, the other end hears it", async () => {
     const { agent, orchestrator, close } = await pair();
     const heard = hear(agent);
