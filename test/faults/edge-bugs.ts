@@ -64,4 +64,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `    this.#socket.close(code, reason);\n`,
     tests: ["test/adapters/h3/agent-socket.test.ts"],
   },
+  {
+    name: "what operations told takes up its space for ever",
+    file: "lib/operations/progress-feeds.ts",
+    from: `    this.#feeds.delete(operationId);\n    this.#bytes -= feed.bytes;\n`,
+    to: `    this.#feeds.delete(operationId);\n`,
+    tests: ["test/operations/progress-feeds.test.ts"],
+  },
 ];

@@ -55,6 +55,24 @@ describe("what running operations tell", () => {
     expect(kinds).toEqual(["value", "value", true]);
   });
 
+  it.each([
+    ["ended", (feeds: ProgressFeeds, operationId: string) => feeds.end(operationId)],
+    ["been given up for want of space", () => {}],
+  ])("takes up space no longer once it has %s", (_, done) => {
+    const feeds = new ProgressFeeds();
+    for (let count = 0; count < 80; count += 1) {
+      feeds.push(`over-${count}`, printed(900_000));
+      done(feeds, `over-${count}`);
+    }
+    const kept = Array.from({ length: 30 }, (__, count) => `kept-${count}`);
+    const given = kept.map((operationId) => {
+      feeds.push(operationId, printed(900_000));
+      return feeds.of(operationId);
+    });
+    expect(kept.map((operationId) => feeds.of(operationId))).toEqual(given);
+    expect(given.map(({ bytes }) => bytes > 900_000)).toEqual(Array(30).fill(true));
+  });
+
   it("ends for whoever was about to read when it was given up, so that they look again", async () => {
     const feeds = new ProgressFeeds();
     feeds.push("late", printed(10));
