@@ -71,4 +71,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `    this.#feeds.delete(operationId);\n`,
     tests: ["test/operations/progress-feeds.test.ts"],
   },
+  {
+    name: "results of an operation are read until those of another come between",
+    file: "lib/operations/operation-results.ts",
+    from: `      if (value.operation_id !== operation_id) continue;\n      // Output comes after all results.\n`,
+    to: `      if (value.operation_id !== operation_id) return;\n      // Output comes after all results.\n`,
+    tests: ["test/operations/long-report.test.ts"],
+  },
 ];

@@ -2,7 +2,9 @@
 import { expect, test } from "vitest";
 import { MemoryStorage, systemCaller, systemClock } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { resultsLog } from "../../lib/operations/documents.ts";
+import { type OperationDocument, resultsLog } from "../../lib/operations/documents.ts";
+import { eachResult, loadReport, saveReport } from "../../lib/operations/operation-results.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
@@ -66,4 +68,23 @@ test("a result of 10 MiB comes back whole and in order, and is written a little 
   // In parts of a quarter of a MiB; ten of the output alone were more than a MiB.
   expect(storage.commits).toBeGreaterThan(10);
   expect(storage.largest).toBeLessThan(700_000);
+});
+
+test("long results that are written at the same time come back apart, together and one by one", async () => {
+  await using orchestrated = await createTestOrchestrator({ clock: systemClock });
+  const { context } = servicesOf(orchestrated.orchestrator).operations.parts;
+  const saved = await Promise.all(
+    ["one", "two", "three"].map(async (operation_id) => {
+      const results = Array.from({ length: 1_000 }, (_, n) => ({ ...resultOf(n), module: operation_id }));
+      const place = await saveReport(context, operation_id, { results, output: [] });
+      return { operation: { operation_id, results: place } as OperationDocument, results };
+    }),
+  );
+  for (const { operation, results } of saved) {
+    expect(operation.results!.to - operation.results!.from).toBeGreaterThan(results.length / 100);
+    expect((await loadReport(context, operation)).results).toEqual(results);
+    const each: ResourceResult[] = [];
+    for await (const result of eachResult(context, operation)) each.push(result);
+    expect(each).toEqual(results);
+  }
 });
