@@ -78,4 +78,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `      if (value.operation_id !== operation_id) return;\n      // Output comes after all results.\n`,
     tests: ["test/operations/long-report.test.ts"],
   },
+  {
+    name: "as many names as an agent may forget at once are more than a message of them may hold",
+    file: "lib/wire/message-limits.ts",
+    from: `forget: { bytes: 2048 * kib, nodes: 1_100 }`,
+    to: `forget: { bytes: 2048 * kib, nodes: 1_000 }`,
+    tests: ["test/wire/hostile-messages.test.ts"],
+  },
 ];

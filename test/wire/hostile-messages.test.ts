@@ -150,6 +150,65 @@ describe("limits", () => {
     );
   });
 
+  const id = "01890000-0000-7000-8000-000000000002";
+  const at = "2030-01-01T00:00:00Z";
+  const result = {
+    resource_id: "r".repeat(100),
+    module: "m".repeat(64),
+    type: "file",
+    identity: "/etc/file",
+    outcome: "changed",
+    action: "update",
+    caused_by: [],
+    attempts: 1,
+    duration_ms: 1,
+    changes: Array(2).fill({ property: "content", before: "before", after: "after" }),
+  };
+  const output = {
+    module: "m",
+    resource_id: "r",
+    stream: "stdout",
+    text: "x".repeat(1_000),
+    truncated: true,
+  };
+  const command = { id, not_after: at };
+  const most = {
+    forget: { ...command, operation_id: id, names: Array(1_000).fill("n".repeat(400)) },
+    "terminal.open": {
+      ...command,
+      session_id: id,
+      cols: 1_000,
+      rows: 1_000,
+      shell: "\u0001".repeat(4_096),
+      operator: "o".repeat(64),
+    },
+    progress: { operation_id: id, results: Array(1_000).fill(result) },
+    output: { operation_id: id, output: Array(100).fill(output) },
+    result: {
+      operation_id: id,
+      status: "succeeded",
+      started_at: at,
+      finished_at: at,
+      duration_ms: 1,
+      results: Array(20_000).fill(result),
+      output: Array(4_000).fill({ ...output, text: "x" }),
+    },
+    "terminal.closed": { session_id: id, reason: "\u0001".repeat(200), exit_code: 1 },
+    log: { level: "info", message: "\u0001".repeat(4_096) },
+  };
+
+  test.each(Object.entries(most))(
+    "the largest %s that somebody honest says is sent and taken",
+    (type, says) => {
+      const message = { type, ...says };
+      const schemas = [orchestratorMessageSchema, agentMessageSchema];
+      expect(schemas.some((schema) => schema.safeParse(message).success)).toBe(true);
+      const text = toUtf8(JSON.stringify(message));
+      expect(checkSize(message, text)).toBeUndefined();
+      expect(toUnread(text).head.type).toBe(type);
+    },
+  );
+
   test("what the peer would refuse is not sent", () => {
     const log = { type: "log" };
     expect(checkSize(log, new Uint8Array(64 * 1024).fill(0x20))).toBeUndefined();
