@@ -85,4 +85,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `forget: { bytes: 2048 * kib, nodes: 1_000 }`,
     tests: ["test/wire/hostile-messages.test.ts"],
   },
+  {
+    name: "with a long interval of samples the newest values are stale before the next come",
+    file: "lib/metrics/metrics.ts",
+    from: `Math.max(freshMs, 3 * this.#service.intervalMs)`,
+    to: `freshMs`,
+    tests: ["test/metrics/prometheus.test.ts"],
+  },
 ];

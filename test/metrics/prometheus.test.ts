@@ -33,6 +33,20 @@ test("the newest values of the agents that a selector matches, of those that are
   expect(await read(test)).toBe("");
 });
 
+test.each([
+  [15, 300],
+  [60, 300],
+  [600, 1_800],
+])("with a sample every %i s, values are fresh for %i s", async (metricsIntervalSeconds, seconds) => {
+  await using test = await createTestOrchestrator({ metricsIntervalSeconds });
+  await using agent = await startApprovedAgent(test);
+  await test.storage.series!.append(agent.nodeId, [{ at: test.clock.now(), values: { "load.1": 1 } }]);
+  await test.clock.advance(seconds * 1_000);
+  expect(await read(test)).toContain("fleetwright_load_1{");
+  await test.clock.advance(1_000);
+  expect(await read(test)).toBe("");
+});
+
 test("a selector that can't be read is refused, before anything is sent", async () => {
   await using test = await createTestOrchestrator();
   await expect(read(test, "role=")).rejects.toMatchObject({ code: "SELECTOR_INVALID" });
