@@ -129,6 +129,23 @@ export const ledCases: HostCase[] = [
   {
     promise: 18,
     needs: "owners",
+    name: "a link in a folder of root's that somebody else can move leads to what is root's alone",
+    run(given) {
+      const { files } = given.host;
+      const { folder } = given;
+      prepare(given);
+      files.makeDirectory(`${folder}/other`, { mode: 0o755, uid: bob });
+      files.makeDirectory(`${folder}/home/own/roots`, { mode: 0o755, uid: 0 });
+      for (const [name, target] of Object.entries({ root: "root", own: "home/own", other: "other" }))
+        files.makeSymlink(`${folder}/home/own/roots/${name}`, `../../../${target}`);
+      assertEqual(files.stat(`${folder}/home/own/roots/root/file`)?.kind, "file", "root's");
+      refused(() => files.stat(`${folder}/home/own/roots/own/x`));
+      refused(() => files.stat(`${folder}/home/own/roots/other/x`));
+    },
+  },
+  {
+    promise: 18,
+    needs: "owners",
     name: "a folder that others may write to counts as theirs, whosever it is",
     run(given) {
       const { files } = given.host;

@@ -92,4 +92,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `freshMs`,
     tests: ["test/metrics/prometheus.test.ts"],
   },
+  {
+    name: "a link of root's is followed anywhere in a folder of root's that somebody else can move",
+    file: "lib/host/trail.ts",
+    from: `    if (this.#isSafe && this.#ledBy === null) return;\n`,
+    to: `    if (this.#isSafe) return;\n`,
+    tests: ["test/host/memory-host.test.ts"],
+  },
 ];
