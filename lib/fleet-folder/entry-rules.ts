@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { createAssignmentInput } from "../assignments/schemas.ts";
 import { isOfPlace } from "../internal/schema-issues.ts";
+import { shapeOf } from "../internal/schema-keys.ts";
 import type { JsonObject } from "../json.ts";
 import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import {
@@ -24,7 +25,6 @@ import { createThresholdInput } from "../thresholds/schemas.ts";
 import { requireRecovery } from "../thresholds/threshold-rules.ts";
 import type { FolderKind } from "./fleet-folder.ts";
 import { refusalsOf, type Refusal } from "./folder-faults.ts";
-import { shapeOf } from "./schema-keys.ts";
 import { findTimingRefusals } from "./window-times.ts";
 
 type Rule = (entry: JsonObject) => Refusal[];

@@ -1,11 +1,10 @@
 /** Faults of a fleet folder, gathered over its files. */
 import type { z } from "zod";
 import { isOrchestratorError, type ErrorCode, type Issue } from "../errors.ts";
-import { didYouMean } from "../internal/check-options.ts";
 import { isOfPlace, withoutEchoes } from "../internal/schema-issues.ts";
+import { notKnown } from "../internal/schema-keys.ts";
 import { inWordsOfYaml, type YamlText } from "../module-format/yaml-text.ts";
 import type { DeclaredThing, FolderFault } from "./fleet-folder.ts";
-import { keysAt } from "./schema-keys.ts";
 
 /** Puts faults into the order of files and places. */
 export function inOrder(faults: readonly FolderFault[]): FolderFault[] {
@@ -30,7 +29,7 @@ export function toFaults(
     const path = [...base, ...inner];
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => {
-        const message = `"${key}" is not known here${didYouMean(key, keysAt(schema, inner)) || "."}`;
+        const message = notKnown(key, { schema, path: inner });
         return { file, code, path: [...path, key], message, ...text.place([...path, key], "key") };
       });
     if (isOfPlace(issue.code) && text.lacks(path))

@@ -146,3 +146,8 @@ function sayTypes(expected: string, received: string): string {
 function orOf(options: readonly string[]): string {
   return options.length === 1 ? options[0]! : `${options.slice(0, -1).join(", ")} or ${options.at(-1)}`;
 }
+
+/** Whether a fault may come from a text whose value is not known: it is there, around it or below it. */
+export function isOpen(path: readonly PropertyKey[], open: readonly Issue["path"][]): boolean {
+  return open.some((text) => text.slice(0, path.length).every((key, at) => key === path[at]));
+}

@@ -2,7 +2,8 @@
 import type { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
-import { isOfPlace, type SchemaFault, withoutEchoes } from "../internal/schema-issues.ts";
+import { isOfPlace, isOpen, type SchemaFault, withoutEchoes } from "../internal/schema-issues.ts";
+import { notKnown } from "../internal/schema-keys.ts";
 import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { parseSelector } from "../selectors/parse.ts";
@@ -19,15 +20,16 @@ import { findMadeSensitive, sensitiveParams, usesParam, usesSecret } from "./sec
 import { readTemplates } from "./template-reader.ts";
 import { isTemplate } from "./template.ts";
 import { identityAsWritten, misplacedSecrets } from "./written-identity.ts";
-import { inWordsOfYaml, type YamlText } from "./yaml-text.ts";
+import { byPlace, inWordsOfYaml, placeKey, type YamlText } from "./yaml-text.ts";
 
 /** How many faults are told; `details.faults` says how many there are. */
 const toldFaults = 500;
 
+const commonNames = Object.keys(commonPropertiesSchema.shape);
 type Known = Pick<DeclaredResource, "id" | "thing" | "resource">;
 
 /** What all params, a selector, a resource and a fault cost, in steps. */
-const costs = { params: 100_000, selector: 20_000, resource: 1500, fault: 20 };
+const costs = { params: 100_000, selector: 20_000, resource: 1500, fault: 20, unknownKey: 4000 };
 
 const nothingKnown: Known = { id: null, thing: null, resource: null };
 
@@ -38,6 +40,14 @@ interface Draft {
   filled: ResourceDefinition;
   /** Keys to the texts whose values are not known here. */
   open: readonly Issue["path"][];
+}
+
+/** Where a value stands that a schema found at fault, what may stand there beside what it knows, and what is open. */
+interface Judged {
+  path: Issue["path"];
+  schema: z.ZodType;
+  also?: readonly string[];
+  open?: readonly Issue["path"][];
 }
 
 /** Reads one module. Made for one text and used once. */
@@ -66,7 +76,7 @@ export class ModuleReader {
     const parts = isObject(value) ? value : {};
     this.#requireFewParams(parts["params"]);
     const module = moduleTextSchema.safeParse(value);
-    if (!module.success) yield* this.#addZodIssues(module.error, []);
+    if (!module.success) yield* this.#addZodIssues(module.error, { path: [], schema: moduleTextSchema });
     yield* this.#checkSelectors(parts["supports"]);
     const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"]);
     const templates = yield* this.#checkResources(parts["resources"], params);
@@ -193,14 +203,16 @@ export class ModuleReader {
     const before = this.#issues.length;
     const { common, spec } = splitDefinition(filled);
     const commonResult = commonPropertiesSchema.safeParse(common);
-    if (!commonResult.success) yield* this.#addZodIssues(commonResult.error, path);
+    if (!commonResult.success)
+      yield* this.#addZodIssues(commonResult.error, { path, schema: commonPropertiesSchema });
     const { type: typeName, when } = common;
     if (typeof when === "string" && !isTemplate(when)) this.#checkCondition(when, [...path, "when"]);
     const type = typeof typeName === "string" ? this.#types.get(typeName) : undefined;
     let identity: string | null = null;
     if (type) {
       const specResult = type.schema.safeParse(spec);
-      if (!specResult.success) yield* this.#addZodIssues(specResult.error, path, open);
+      if (!specResult.success)
+        yield* this.#addZodIssues(specResult.error, { path, schema: type.schema, also: commonNames, open });
       else if (common["sensitive"] !== true) identity = type.identity(specResult.data);
     } else if (typeof typeName === "string") {
       this.#add([...path, "type"], noSuchType(typeName, this.#types));
@@ -233,15 +245,16 @@ export class ModuleReader {
   }
 
   /** Tells what a schema found; what a template decides, at `open`, is not known to be wrong. */
-  *#addZodIssues(error: z.ZodError, base: Issue["path"], open: readonly Issue["path"][] = []): Work<void> {
+  *#addZodIssues(error: z.ZodError, { path: base, schema, also, open = [] }: Judged): Work<void> {
     for (const issue of withoutEchoes(error.issues)) {
       yield* this.#pause(costs.fault);
       if (issue.code !== "unrecognized_keys" && isOpen(issue.path, open)) continue;
       const path = [...base, ...issue.path.map((key) => (typeof key === "symbol" ? String(key) : key))];
       if (issue.code === "unrecognized_keys") {
         for (const key of issue.keys) {
-          yield* this.#pause(costs.fault);
-          this.#add([...path, key], `"${key}" is not known here.`, "key");
+          const isTold = this.#issues.length < toldFaults;
+          yield* this.#pause(isTold ? costs.unknownKey : costs.fault);
+          this.#add([...path, key], notKnown(key, isTold ? { schema, path: issue.path, also } : {}), "key");
         }
       } else if (issue.code === "invalid_key") {
         this.#add(path, inWordsOfYaml(issue), "key");
@@ -282,19 +295,6 @@ export class ModuleReader {
 
 const emptyText = "The module is missing: the text is empty.";
 
-/** Whether a fault may come from a text whose value is not known: it is there, around it or below it. */
-function isOpen(path: readonly PropertyKey[], open: readonly Issue["path"][]): boolean {
-  return open.some((text) => text.slice(0, path.length).every((key, at) => key === path[at]));
-}
-
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function placeKey(place: { line?: number; column?: number }): string {
-  return `${place.line}:${place.column}`;
-}
-
-function byPlace(a: Issue, b: Issue): number {
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
 }

@@ -277,3 +277,13 @@ function tooDeep(limits: YamlLimits): string {
 function sentence(message: string): string {
   return message.endsWith(".") ? message : `${message}.`;
 }
+
+/** Puts faults of a text into the order of their places. */
+export function byPlace(a: Issue, b: Issue): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** The same for all that is at one place. */
+export function placeKey(place: { line?: number; column?: number }): string {
+  return `${place.line}:${place.column}`;
+}

@@ -36,7 +36,20 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   [
     "unknown keys, each",
     "name: w\nparam: {}\nresources: []\nx: 1\n",
-    ['2:1 "param" is not known here.', '4:1 "x" is not known here.'],
+    ['2:1 "param" is not known here, did you mean params?', '4:1 "x" is not known here.'],
+  ],
+  [
+    "a property that is nearly one, of its type, of every type",
+    `${head}  - { type: file, path: /a, contnet: x, requrie: [b] }\n`,
+    [
+      '3:29 "contnet" is not known here, did you mean content?',
+      '3:41 "requrie" is not known here, did you mean requires?',
+    ],
+  ],
+  [
+    "a part of a param that is nearly one",
+    `name: w\nparams: { greeting: { type: string, defualt: hi } }\nresources: []\n`,
+    ['2:37 "defualt" is not known here, did you mean default?'],
   ],
   ["a key written twice", `${head}  []\nname: other\n`, ['4:1 "name" is written twice.']],
   [

@@ -121,7 +121,7 @@ describe("a type of one's own", () => {
       upload(test, "name: bad\nresources:\n  - { type: note, path: /n, txt: a }\n"),
     ).rejects.toMatchObject({
       code: "MODULE_INVALID",
-      issues: [{ message: '"text" is missing.' }, { message: '"txt" is not known here.' }],
+      issues: [{ message: '"text" is missing.' }, { message: '"txt" is not known here, did you mean text?' }],
     });
     await upload(test, parametrized);
     await upload(test, "name: other\nresources:\n  - { type: file, path: /etc/note, content: hi }\n");
