@@ -13,6 +13,7 @@ orchestrator_key=@KEY@
 version=@VERSION@
 home=/opt/fleetwright-agent
 etc=/etc/fleetwright-agent
+state=/var/lib/fleetwright-agent
 lock=/run/fleetwright-agent.install
 
 usage() {
@@ -194,17 +195,47 @@ start() {
   esac
 }
 
+# An agent that was here before stays who it is: nobody has to let it in again, unless it waits and has a token now.
+known_agent() {
+  file=identity.json
+  [ -z "$token" ] || file=enrolled.json
+  [ ! -f "$state/$file" ] || echo yes
+}
+
+# An agent whose token counts writes that down with the first answer of the server.
+tell_standing() {
+  list="fleetwright agents list --status pending"
+  if [ -z "$token" ]; then
+    echo "It waits to be approved: $list"
+    return 0
+  fi
+  tries=0
+  until [ -f "$state/enrolled.json" ]; do
+    tries=$((tries + 1))
+    if [ "$tries" -gt 15 ]; then
+      echo "It is not approved: the token may be used up, expired, revoked or wrong, or the server can't be reached. Its log says more, and on the server: $list"
+      return 0
+    fi
+    sleep 1
+  done
+  echo "The token approved it."
+}
+
 main() {
   token=\${FLEETWRIGHT_ENROLMENT_TOKEN:-}
   unset FLEETWRIGHT_ENROLMENT_TOKEN
   ca="" with_node="" no_start="" work="" uninstall="" packaged=""
   while [ $# -gt 0 ]; do
     case "$1" in
-      --token | --token-file | --ca-file) [ $# -gt 1 ] || fail "$1 needs a value." ;;
+      --token | --token-file | --ca-file) [ -n "\${2:-}" ] || fail "$1 needs a value." ;;
     esac
     case "$1" in
       --token) token=$2; shift ;;
-      --token-file) token=$(cat "$2") || fail "$2 can't be read."; shift ;;
+      --token-file)
+        token=$(cat "$2") || fail "$2 can't be read."
+        [ -n "$token" ] || fail "$2 is empty."
+        shift
+        ;;
       --ca-file) ca=$(readlink -f "$2") || true; [ -r "$ca" ] || fail "$2 can't be read."; shift ;;
       --with-node) with_node=yes ;;
       --no-start) no_start=yes ;;
@@ -251,12 +282,13 @@ main() {
   fi
   configure
   [ -n "$packaged" ] || switch
+  known=$(known_agent)
   start
   if [ -n "$no_start" ]; then
-    echo "Installed. To start it: fleetwright-agent --config $etc/agent.conf --state-dir /var/lib/fleetwright-agent"
+    echo "Installed. To start it: fleetwright-agent --config $etc/agent.conf --state-dir $state"
   else
     echo "Installed and started: fleetwright-agent $version, for $server."
-    [ -n "$token" ] || echo "It waits to be approved: fleetwright agents approve $(hostname)"
+    [ -n "$known" ] || tell_standing
   fi
 }
 

@@ -197,3 +197,63 @@ describe("a download by the script", () => {
     expect([code, stderr]).toEqual([1, ""]);
   });
 });
+
+/**
+ * Symptoms: an upgrade without a token said that the agent waits to be approved, and named whichever agent has its hostname; a token that
+ * did not count was told as an installation like any other; an empty token, as of a variable that was never set, was no token.
+ */
+describe("what the script says in the end of who lets the agent in", () => {
+  const said = (before: string | null, { token, after = "" }: { token: string; after?: string }): string => {
+    const { etc } = settings(null);
+    const state = join(etc, "state");
+    mkdirSync(state);
+    if (before !== null) writeFileSync(join(state, before), "");
+    const starts = `start() { ${after === "" ? "true" : `touch '${state}/${after}'`}; }`;
+    const does = `sleep() { :; }; state='${state}' token=${token}; ${starts}; known=$(known_agent); start; [ -n "$known" ] || tell_standing`;
+    const { status, stdout, stderr } = spawnSync("sh", [], { input: scriptOf(etc, does), encoding: "utf8" });
+    expect([status, stderr]).toEqual([0, ""]);
+    return stdout;
+  };
+
+  test.each<[string, string | null, { token: string; after?: string }, string]>([
+    [
+      "a newcomer without a token waits",
+      null,
+      { token: "" },
+      "It waits to be approved: fleetwright agents list --status pending\n",
+    ],
+    ["one that was here before is as it was", "identity.json", { token: "" }, ""],
+    [
+      "a token that counts is done with",
+      null,
+      { token: "fwt_x", after: "enrolled.json" },
+      "The token approved it.\n",
+    ],
+    [
+      "so is that of one that waited before",
+      "identity.json",
+      { token: "fwt_x", after: "enrolled.json" },
+      "The token approved it.\n",
+    ],
+    ["one that came in by a token before is as it was", "enrolled.json", { token: "fwt_x" }, ""],
+  ])("%s", (_name, before, run, told) => {
+    expect(said(before, run)).toBe(told);
+  });
+
+  test("a token that does not count is told, with where to look", () => {
+    expect(said("identity.json", { token: "fwt_x" })).toMatch(
+      /^It is not approved: the token may be used up, .* agents list --status pending\n$/,
+    );
+  });
+
+  test("an empty token is none, and ends the run before anything is done", () => {
+    const { etc } = settings(null);
+    const empty = join(etc, "empty");
+    const harmless = "take_lock() { exit 9; }; place() { exit 9; }";
+    writeFileSync(empty, "");
+    const failed = (words: string): string =>
+      spawnSync("sh", [], { input: scriptOf(etc, `${harmless}; main ${words}`), encoding: "utf8" }).stderr;
+    expect(failed("--token ''")).toBe("install.sh: --token needs a value.\n");
+    expect(failed(`--token-file ${empty}`)).toBe(`install.sh: ${empty} is empty.\n`);
+  });
+});
