@@ -5,6 +5,7 @@ import { readPublicLine } from "../../client/ssh-key.ts";
 import { makeSure, sureOption } from "../ask.ts";
 import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
 import { ambiguous, didYouMean, each, notFound } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
@@ -30,7 +31,7 @@ export function addOperatorsCommands(program: Command, run: Run): void {
     .addOption(new Option("--role <role>", "what they may do").choices(roles).default("Operator"))
     .action(
       run(async (call, ...[username, publicKey, { role }]: [string, string, { role: Role }]) => {
-        const public_key = readPublicLine(publicKey) ?? publicKey;
+        const public_key = toPublicKey(publicKey);
         const operator = await call.client.operators.add({ username, public_key, role });
         call.show(operator, () => toLines([`${username} is ${operator.role} from now on.`]));
       }),
@@ -106,3 +107,19 @@ const columns: readonly Column<Operator>[] = [
   ["ADDED", ({ added_at }) => added_at, timeColumn],
   ["LAST SEEN", ({ last_seen_at }) => last_seen_at, timeColumn],
 ];
+
+/** The key of what was typed. Whether hex and base64 are one is for the server to say; what can be none is not sent to it. */
+function toPublicKey(text: string): string {
+  // Not even in an error of the server.
+  if (text.includes("PRIVATE KEY")) throw new UsageError("That is a private key: give its public half.");
+  if (/\.pub$/.test(text))
+    throw new UsageError(`The key is wanted, and not the name of its file: "$(cat ${text})".`);
+  const [, type] = /^((?:sk-)?(?:ssh|ecdsa)-\S+)\s/.exec(text.trim()) ?? [];
+  const key = readPublicLine(text);
+  if (type === undefined || key !== null) return key ?? text;
+  throw new UsageError(
+    type === "ssh-ed25519"
+      ? "The line of the key is cut off, or damaged."
+      : `It must be an Ed25519 key, and is ${type}: \`ssh-keygen -t ed25519\` and \`fleetwright init\` make one.`,
+  );
+}

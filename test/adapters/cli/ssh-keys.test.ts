@@ -138,6 +138,22 @@ describe("an OpenSSH key", () => {
     expect(await line.print("login", "--key", path)).toContain("as ada, Viewer");
   });
 
+  it.each([
+    [
+      "ssh-rsa AAAAB3NzaC1yc2E ada@laptop\n",
+      /must be an Ed25519 key, and is ssh-rsa: `ssh-keygen -t ed25519`/,
+    ],
+    ["sk-ssh-ed25519@openssh.com AAAAGnNr ada", /must be an Ed25519 key, and is sk-ssh-ed25519@openssh\.com/],
+    ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5", /cut off, or damaged/],
+    ["id_ed25519.pub", /not the name of its file: "\$\(cat id_ed25519\.pub\)"/],
+    ["-----BEGIN OPENSSH PRIVATE KEY-----\nb3Blb", /is a private key: give its public half/],
+  ])("that can be none of an operator is told as what it is, and not sent: %j", async (typed, told) => {
+    const line = await startCommandLine();
+    await line.print("login", "--key", line.key);
+    const added = await line.run("operators", "add", "ada", "--", typed);
+    expect(added).toMatchObject({ code: 2, stderr: expect.stringMatching(told) });
+  });
+
   it("that is damaged or gone holds up no session that lives", async () => {
     const line = await startCommandLine();
     const { path, publicKey } = makeKey("id");
