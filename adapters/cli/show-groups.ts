@@ -51,7 +51,7 @@ export function describeRecap(rollout: RolloutDetail): string {
     ...(unplanned ? [describeUnplanned(name, unplanned)] : []),
     ...(reason === undefined ? [] : [toLine(reason)]),
     ...(recap ? [`${name}: ${describeOutcomes(rollout, recap)}`] : []),
-    ...(recap && isOver ? [`${name}: ${describeTotals(recap, succeeded === matched)}`] : []),
+    ...(recap && isOver ? [`${name}: resources: ${describeTotals(recap, succeeded === matched)}`] : []),
     `${name}: ${isOver ? kind : `${kind} ${rollout.status},`} succeeded on ${succeeded} of ${countOf(matched, "agent")}`,
     // Whoever did not wait for its end looks for it by this.
     ...(isOver ? [] : [`  rollout ${rollout_id}`]),

@@ -112,7 +112,7 @@ const columns: readonly Column<Operator>[] = [
 function toPublicKey(text: string): string {
   // Not even in an error of the server.
   if (text.includes("PRIVATE KEY")) throw new UsageError("That is a private key: give its public half.");
-  if (/\.pub$/.test(text))
+  if (text.endsWith(".pub"))
     throw new UsageError(`The key is wanted, and not the name of its file: "$(cat ${text})".`);
   const [, type] = /^((?:sk-)?(?:ssh|ecdsa)-\S+)\s/.exec(text.trim()) ?? [];
   const key = readPublicLine(text);

@@ -28,7 +28,7 @@ export function addRunCommands(program: Command, run: Run): void {
   );
   program
     .command("runs")
-    .description("commands on many machines")
+    .description("commands on many machines; `rollouts list` lists them")
     .command("show <run>")
     .description("show how far a run is, and what came of it")
     .action(run((call, runId: string) => showRun(call, runId)));

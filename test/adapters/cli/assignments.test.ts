@@ -26,7 +26,7 @@ it("tell pinned from newest revisions, and what each agent has", async () => {
   expect(await fleet.print("agents", "list", "--module", "web@1")).toMatch(/ web-1 /);
   expect(await fleet.print("agents", "list", "--module", "web@2")).not.toMatch(/ web-1 /);
   expect(await fleet.print("assignments", "apply", "web")).toContain(
-    "web: 1 removed on 1 agent, 3 changed, 1 unchanged\n",
+    "web: resources: 1 removed on 1 agent, 3 changed, 1 unchanged\n",
   );
   const having = await fleet.print("agents", "list", "--module", "web@2");
   for (const name of ["web-1", "web-2"]) expect(having).toContain(` ${name} `);

@@ -24,7 +24,7 @@ it("prints each change once, smallest group first, and applies exactly it", asyn
       "^web-3: plan succeeded \\(nothing to do\\)\n" +
         "2 the same: web-1, web-2: plan succeeded \\(1 to change\\)\n" +
         "  \\+ file  /page  create  web\n(?: {6}.*\n)+" +
-        "web: 3 agents: 2 to change, 1 unchanged\nweb: 2 to change, 1 unchanged\n" +
+        "web: 3 agents: 2 to change, 1 unchanged\nweb: resources: 2 to change, 1 unchanged\n" +
         "web: plan succeeded on 3 of 3 agents\n" +
         "  apply exactly this: fleetwright assignments apply web --plan \\S+\n$",
     ),

@@ -30,7 +30,7 @@ it("two machines are asked about, and nothing that comes up later is removed", a
 
   const yes = await fleet.answer("y", "assignments", "apply", "web");
   expect(yes.code).toBe(0);
-  expect(yes.stdout).toMatch(/\nweb: 2 changed\nweb: apply succeeded on 2 of 2 agents\n$/);
+  expect(yes.stdout).toMatch(/\nweb: resources: 2 changed\nweb: apply succeeded on 2 of 2 agents\n$/);
   expect((await applies(fleet)).newest?.rollout).toEqual({ max_removals: 0 });
 
   const meanwhile = (): Promise<void> => fleet.upload("web", "/other");
@@ -56,7 +56,7 @@ it("removals are counted first, by machine, and no machine removes more than was
   );
   expect(code).toBe(0);
   expect(stdout).toContain(
-    "web: 2 removed on 1 agent, 3 changed, 1 unchanged\nweb: apply succeeded on 2 of 2 agents\n",
+    "web: resources: 2 removed on 1 agent, 3 changed, 1 unchanged\nweb: apply succeeded on 2 of 2 agents\n",
   );
   const { newest } = await applies(fleet);
   expect(newest?.rollout).toEqual({ max_removals: 2 });
