@@ -87,8 +87,7 @@ export function describeFailure(error: unknown, program = "fleetwright"): { text
   if (error instanceof Declined) return { text: say(error.message, []), code: exitCode.failure };
   if (error instanceof ApiError) {
     const { code, message, problem, status } = error;
-    const hint =
-      hints.get(`${status} ${code}`) ?? (status === 401 ? ["Sign in with `fleetwright login`."] : []);
+    const hint = hints.get(`${status} ${code}`) ?? hintOf(error);
     const faults = (problem.errors ?? []).map(toFault);
     return {
       text: say(`${code}: ${message}`, [...alignRows(faults), ...hint]),
@@ -105,6 +104,12 @@ export function describeFailure(error: unknown, program = "fleetwright"): { text
   }
   const message = error instanceof Error ? error.message : String(error);
   return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
+}
+
+function hintOf({ status, code, problem }: ApiError): string[] {
+  if (status === 401) return ["Sign in with `fleetwright login`."];
+  const { needed } = problem.details ?? {};
+  return code === "FORBIDDEN" && typeof needed === "string" ? [`It takes the role ${toLine(needed)}.`] : [];
 }
 
 /** What to do where a plan is not true any more. */

@@ -79,7 +79,7 @@ class Reader {
       const entries = await readdir(join(this.#folder, below), { withFileTypes: true });
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      if (below === "") throw new FolderError(`${this.#folder} can't be read (${codeOf(error)}).`);
+      if (below === "") throw new FolderError(`${this.#folder} ${whyUnread(codeOf(error))}`);
       this.#fault(below, `The folder can't be read (${codeOf(error)}).`);
       return [];
     }
@@ -127,4 +127,9 @@ async function readBounded(path: string): Promise<Buffer | null> {
   } finally {
     await file.close();
   }
+}
+
+function whyUnread(code: string): string {
+  if (code === "ENOENT") return "is not there.";
+  return code === "ENOTDIR" ? "is no folder." : `can't be read (${code}).`;
 }

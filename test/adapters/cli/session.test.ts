@@ -68,7 +68,7 @@ describe("a new user", () => {
     expect(await runIn(user, ["tags", "list"])).toMatchObject({ code: 0 });
     expect(await runIn(user, ["modules", "remove", "--yes", "web"])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("FORBIDDEN"),
+      stderr: "fleetwright: FORBIDDEN: Your role does not allow this.\n  It takes the role Operator.\n",
     });
     expect(await print("operators", "remove", "--yes", "ada")).toBe("ada is removed.\n");
     expect(await runIn(user, ["tags", "list"])).toMatchObject({ code: 4 });

@@ -286,7 +286,10 @@ channels:
   it("are of its use where the folder is not there", async () => {
     const line = await startSignedIn();
     const missing = join(temporaryFolder(), "missing");
-    expect(await line.run("sync", "plan", missing)).toMatchObject({ code: 2, stdout: "" });
+    const stderr = `fleetwright: ${missing} is not there.\n`;
+    expect(await line.run("sync", "plan", missing)).toMatchObject({ code: 2, stdout: "", stderr });
+    const file = join(makeFolder({ "web.yaml": "label: a\n" }), "web.yaml");
+    expect((await line.run("sync", "check", file)).stderr).toBe(`fleetwright: ${file} is no folder.\n`);
   });
 });
 
