@@ -1,6 +1,6 @@
 /** The contract of a type of resource. */
 import type { z } from "zod";
-import type { Host, HostFiles, WriteOptions } from "../host/host.ts";
+import type { FileOwner, Host, HostFiles, WriteOptions } from "../host/host.ts";
 import type { JsonObject } from "../json.ts";
 import type { Action, Change } from "./result.ts";
 import type { TextEdit } from "./text-edits.ts";
@@ -236,6 +236,8 @@ export interface ForeseenFolders extends HostFiles {
   clear(path: string): void;
   /** Foresees that nothing stands at a path, whatever stood there. */
   removeAll(path: string): void;
+  /** Foresees that a folder and all in it belongs to another user where it was that of `from`, and so with the group. */
+  handOver(path: string, owners: { from: Required<FileOwner>; to: Required<FileOwner> }): void;
   /** Foresees a copy of a file at another path, also of one whose content nobody can know yet. */
   copyFile(from: string, to: string, options: WriteOptions): void;
 }

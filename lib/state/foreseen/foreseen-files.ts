@@ -59,7 +59,7 @@ export class ForeseenFiles implements HostFiles {
   readFile(path: string, expected?: FileStat): Uint8Array {
     if (this.#isAsBelow(path)) return this.#files.readFile(path, expected);
     const content = this.#contentOf(path, expected);
-    if (typeof content === "string") return this.#files.readFile(content, expected);
+    if (typeof content === "string") return this.#files.readFile(content);
     return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
   }
 
@@ -73,8 +73,8 @@ export class ForeseenFiles implements HostFiles {
   compareFile(path: string, content: Uint8Array): FileComparison {
     if (this.#isAsBelow(path)) return this.#files.compareFile(path, content);
     const place = this.#find(path);
-    if (place.node === undefined) return this.#files.compareFile(place.below, content);
     const stat = this.#statAt(place);
+    if (place.node === undefined) return { ...this.#files.compareFile(place.below, content), stat };
     const there = place.node?.content;
     if (!there) return { stat, same: false };
     if (there instanceof Uint8Array) return { stat, same: Buffer.compare(there, content) === 0 };
@@ -156,16 +156,8 @@ export class ForeseenFiles implements HostFiles {
     if (kind === "file") return this.#put(path, place, { content: this.#contentOf(path), options });
     const isThere = place.node === undefined || place.node?.isThere === true;
     const extras = place.node?.extras;
-    this.#parts.tree.put(path, place, {
-      kind,
-      mode,
-      uid,
-      gid,
-      ...(extras && { extras }),
-      ...attributes,
-      ...(kind === "symlink" && { target: this.readLink(path) }),
-      isThere,
-    });
+    const rest = { ...(extras && { extras }), ...(kind === "symlink" && { target: this.readLink(path) }) };
+    this.#parts.tree.put(path, place, { kind, mode, uid, gid, ...rest, ...attributes, isThere });
   }
 
   removeFile(path: string): void {
@@ -200,6 +192,11 @@ export class ForeseenFiles implements HostFiles {
     this.removeDirectory(path);
   }
 
+  /** Foresees that a folder and all in it belongs to somebody else where it belonged to `from`. */
+  handOver(path: string, owners: { from: Required<FileOwner>; to: Required<FileOwner> }): void {
+    this.#parts.tree.handOver(this.#find(path), owners);
+  }
+
   /** Foresees a copy of a file, also of one whose content is known by its hash alone. */
   copyFile(from: string, to: string, options: WriteOptions): void {
     this.putFile(to, this.contentAt(from), options);
@@ -223,10 +220,8 @@ export class ForeseenFiles implements HostFiles {
   contentAt(path: string, expected?: FileStat): ForeseenContent {
     const content = this.#contentOf(path, expected);
     if (typeof content !== "string") return content;
-    const stat = this.#require(path, this.#find(path));
-    requireSame(path, stat, expected);
     return {
-      sizeBytes: stat.sizeBytes,
+      sizeBytes: this.#require(path, this.#find(path)).sizeBytes,
       digest: (signal) => this.#files.hashFile(content, signal),
       read: () => this.#files.readFile(content),
     };
@@ -276,9 +271,9 @@ export class ForeseenFiles implements HostFiles {
   /** The content, or where the machine below has it. */
   #contentOf(path: string, expected?: FileStat): ForeseenContent | string {
     const place = this.#find(path);
-    if (place.node === undefined) return place.below;
     const stat = this.#require(path, place);
     requireSame(path, stat, expected);
+    if (place.node === undefined) return place.below;
     if (stat.kind === "file" && place.node?.content) return place.node.content;
     throw hostError(path, stat.kind === "directory" ? "EISDIR" : "ELOOP");
   }

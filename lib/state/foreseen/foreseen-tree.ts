@@ -4,6 +4,7 @@ import { hostError } from "../../host/host-error.ts";
 import type { FileAttributes, FileDigest, FileExtras, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { type Passing, rootAlone, Trail, Way } from "../../host/trail.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
+import { type Handover, Handovers } from "./foreseen-users.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =
@@ -60,6 +61,7 @@ export class ForeseenTree {
   readonly #nodes = new Map<string, ForeseenNode | null>();
   /** Names in a folder about which something is said. */
   readonly #names = new Map<string, Set<string>>();
+  readonly #handovers = new Handovers();
   #written = new Set<string>();
   /** Folders as they were found with the links above them followed. */
   #folders = new Map<string, Followed>();
@@ -71,7 +73,7 @@ export class ForeseenTree {
   }
 
   get isChanged(): boolean {
-    return this.#nodes.size > 0;
+    return this.#nodes.size > 0 || this.#handovers.any;
   }
 
   find(path: string): ForeseenPlace {
@@ -83,12 +85,21 @@ export class ForeseenTree {
   }
 
   /** What stands at a place; `files` may be the guarded files of a folder. */
-  stat({ node, below }: ForeseenPlace, files: HostFiles): FileStat | null {
-    if (node === undefined) return files.stat(below);
+  stat({ real, node, below }: ForeseenPlace, files: HostFiles): FileStat | null {
+    if (node === undefined) return this.#handovers.applyTo(real, files.stat(below));
     if (node === null) return null;
     const { kind, mode, uid, gid, content, links } = node;
     const sizeBytes = content ? sizeOf(content) : 0;
     return { kind, mode, uid, gid, sizeBytes, ...(links !== undefined && { links }) };
+  }
+
+  /** Says that a folder, and what is in it, belongs to somebody else where it belonged to `from`. */
+  handOver({ real }: Pick<ForeseenPlace, "real">, owners: Omit<Handover, "folder">): void {
+    const handover = new Handovers({ folder: real, ...owners });
+    for (const [path, node] of this.#nodes) this.#nodes.set(path, handover.applyTo(path, node));
+    this.#handovers.add({ folder: real, ...owners });
+    this.#written.add(real);
+    this.#folders = new Map();
   }
 
   /** What is said of the names in a folder: whether something stands there. */
@@ -121,6 +132,7 @@ export class ForeseenTree {
     if (!this.isChanged) return false;
     const { real } = this.find(path);
     for (let at = real; at !== "/"; at = split(at).folder) if (this.#nodes.has(at)) return true;
+    if (this.#handovers.concern(real)) return true;
     return [...this.#nodes.keys()].some((known) => known.startsWith(`${real}/`));
   }
 

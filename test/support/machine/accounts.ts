@@ -138,10 +138,12 @@ function useradd(accounts: Accounts, { name, options }: Call): Result {
   const settings = accounts.files.stat("/etc/login.defs") && accounts.files.readFile("/etc/login.defs");
   const [, mode = "755"] =
     /^HOME_MODE\s+([0-7]+)/m.exec(new TextDecoder().decode(settings ?? undefined)) ?? [];
-  accounts.files.makeDirectory(home, { mode: Number.parseInt(mode, 8) });
+  const owner = { uid: Number(uid), gid: Number(row[3]) };
+  accounts.files.makeDirectory(home, { mode: Number.parseInt(mode, 8), ...owner });
   for (const file of accounts.files.stat("/etc/skel") ? accounts.files.list("/etc/skel") : [])
     accounts.files.writeFile(`${home}/${file}`, accounts.files.readFile(`/etc/skel/${file}`), {
       mode: 0o644,
+      ...owner,
     });
   return {};
 }
@@ -155,9 +157,33 @@ function usermod(accounts: Accounts, { name, options }: Call): Result {
   if (unknown !== undefined) return refuse(6, `usermod: group '${unknown}' does not exist`);
   if (groups) accounts.setGroups(name, groups);
   const [uid, comment, home, shell] = ["-u", "-c", "-d", "-s"].map((flag) => options.get(flag));
+  const before = ownerIn(accounts, name);
   accounts.set("passwd", name, { 2: uid, 3: gid, 4: comment, 5: home, 6: shell });
   accounts.set("shadow", name, { 7: options.get("-e") });
+  const [folder = "", after] = [accounts.row("passwd", name)?.[5], ownerIn(accounts, name)];
+  const owner = accounts.files.stat(folder)?.uid;
+  if (owner === before.uid || owner === after.uid) handOver(accounts.files, folder, { before, after });
   return {};
+}
+
+function ownerIn(accounts: Accounts, name: string): { uid: number; gid: number } {
+  const [, , uid, gid] = accounts.row("passwd", name) ?? [];
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+/** What a user or group has in a home goes with the number. */
+function handOver(
+  files: HostFiles,
+  path: string,
+  { before, after }: Record<"before" | "after", { uid: number; gid: number }>,
+): void {
+  const { uid, gid, kind } = files.stat(path) ?? { uid: 0, gid: 0, kind: "other" };
+  files.setAttributes(path, {
+    uid: uid === before.uid ? after.uid : uid,
+    gid: gid === before.gid ? after.gid : gid,
+  });
+  if (kind !== "directory") return;
+  for (const name of files.list(path)) handOver(files, `${path}/${name}`, { before, after });
 }
 
 function userdel(accounts: Accounts, { name, options }: Call): Result {
@@ -183,7 +209,11 @@ function groupadd(accounts: Accounts, { name, options }: Call): Result {
 }
 
 function groupmod(accounts: Accounts, { name, options }: Call): Result {
-  accounts.set("group", name, { 2: options.get("-g") });
+  const [before, after = before] = [accounts.gid(name) ?? "", options.get("-g")];
+  accounts.set("group", name, { 2: after });
+  accounts.edit("passwd", (rows) =>
+    rows.map((row) => row.map((field, at) => (at === 3 && field === before ? after : field))),
+  );
   return {};
 }
 

@@ -6,8 +6,10 @@ import {
   findGroup,
   findUser,
   groupsOf,
+  listUsers,
   readTable,
   type Row,
+  type UserEntry,
   wantedMembers,
 } from "../shared/accounts.ts";
 import { readText } from "../shared/text-file.ts";
@@ -32,9 +34,12 @@ export function foreseeUser(
   if (changed.has("ensure")) addUser(spec, home, host);
   const gid = spec.group === undefined ? undefined : gidOf(spec.group, host);
   const fields = [undefined, undefined, spec.uid, gid, spec.comment, spec.home, spec.shell];
+  const before = findUser(host, name);
   editTable(host, passwdPath, (rows) =>
     rows.map((row) => (row[0] === name ? row.map((field, at) => String(fields[at] ?? field)) : row)),
   );
+  const after = findUser(host, name);
+  if (before && after && !changed.has("ensure")) foreseeOwner(before, after, host);
   const wanted = wantedGroups(spec, host);
   if (!wanted) return;
   const groups = new Set(wantedMembers(wanted, groupsOf(host, name), spec.membership));
@@ -49,7 +54,9 @@ export function foreseeGroup(
 ): void {
   if (wanted === null) return editTable(host, groupPath, (rows) => rows.filter((row) => row[0] !== name));
   const { gid, members, system } = wanted;
-  if (!findGroup(host, name)) {
+  const before = findGroup(host, name)?.gid;
+  if (before !== undefined && gid !== undefined && gid !== before) foreseePrimary(before, gid, host);
+  if (before === undefined) {
     const number = gid ?? freeId(host, groupPath, system);
     editTable(host, groupPath, (rows) => [...rows, [name, "x", String(number), ""]]);
   }
@@ -59,6 +66,22 @@ export function foreseeGroup(
       return [name, row[1] ?? "x", String(gid ?? row[2]), members?.join(",") ?? row[3] ?? ""];
     }),
   );
+}
+
+/** As groupmod(8) does it: users whose primary group it is stay in it. */
+function foreseePrimary(before: number, after: number, host: ForeseenMachine): void {
+  if (!listUsers(host).some(({ gid }) => gid === before)) return;
+  editTable(host, passwdPath, (rows) =>
+    rows.map((row) => row.map((field, at) => (at === 3 && Number(field) === before ? String(after) : field))),
+  );
+}
+
+/** As usermod(8) does it: what the user, or the group, has in the home goes with the number, where the home is the user's. */
+function foreseeOwner(before: UserEntry, after: UserEntry, { files }: ForeseenMachine): void {
+  if (before.uid === after.uid && before.gid === after.gid) return;
+  const stat = after.home.startsWith("/") ? files.stat(after.home) : null;
+  if (stat?.kind !== "directory" || (stat.uid !== before.uid && stat.uid !== after.uid)) return;
+  files.handOver(after.home, { from: before, to: after });
 }
 
 function addUser(spec: UserSpec, home: string, host: ForeseenMachine): void {
