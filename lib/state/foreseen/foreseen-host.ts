@@ -16,11 +16,10 @@ import type {
 import { andThen } from "../../internal/maybe-waiting.ts";
 import type { ForeseenMachine } from "../resource-type.ts";
 import { AskedServers } from "./asked-servers.ts";
-import { wordsOf } from "./command-words.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, type ForeseenPlace, ForeseenTree } from "./foreseen-tree.ts";
 import { foreseenUsers } from "./foreseen-users.ts";
-import { judgeCopies } from "./judged-copy.ts";
+import { judgeCopies, wordsOf } from "./judged-copy.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs

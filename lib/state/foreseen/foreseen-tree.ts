@@ -4,7 +4,7 @@ import { hostError } from "../../host/host-error.ts";
 import type { FileAttributes, FileDigest, FileExtras, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { type Passing, rootAlone, Trail, Way } from "../../host/trail.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
-import { type Handover, Handovers } from "./foreseen-users.ts";
+import { type Handover, Handovers } from "./handovers.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =

@@ -1,5 +1,5 @@
-/** Users and groups of a machine as it will be, and what becomes theirs. */
-import type { FileOwner, Host, HostUsers } from "../../host/host.ts";
+/** Users and groups of a machine as it will be. */
+import type { Host, HostUsers } from "../../host/host.ts";
 import type { ForeseenFiles } from "./foreseen-files.ts";
 import type { ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
 
@@ -67,48 +67,4 @@ function toIds(file: Uint8Array): Map<string, number> {
 function nameIn(ids: ReadonlyMap<string, number>, id: number): string | null {
   for (const [name, each] of ids) if (each === id) return name;
   return null;
-}
-
-/** A folder of which, and of what is in it, all that belongs to one user or group belongs to another from then on. */
-export interface Handover {
-  folder: string;
-  from: Required<FileOwner>;
-  to: Required<FileOwner>;
-}
-
-/** Handovers in their order. What is in the folders is not gone through: a home may hold millions of files. */
-export class Handovers {
-  readonly #list: Handover[] = [];
-
-  constructor(...list: Handover[]) {
-    this.#list = list;
-  }
-
-  get any(): boolean {
-    return this.#list.length > 0;
-  }
-
-  add(handover: Handover): void {
-    this.#list.push(handover);
-  }
-
-  /** What stands at a path, with the owner that it has after them. */
-  applyTo<Owned extends Required<FileOwner>>(path: string, owned: Owned | null): Owned | null {
-    let changed = owned;
-    for (const { folder, from, to } of this.#list) {
-      if (!changed || !isWithin(path, folder)) continue;
-      const { uid, gid } = changed;
-      changed = { ...changed, uid: uid === from.uid ? to.uid : uid, gid: gid === from.gid ? to.gid : gid };
-    }
-    return changed;
-  }
-
-  /** Whether one of them may be about what stands at a path, above it or below it. */
-  concern(path: string): boolean {
-    return this.#list.some(({ folder }) => isWithin(path, folder) || isWithin(folder, path));
-  }
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || folder === "/" || path.startsWith(`${folder}/`);
 }
