@@ -174,6 +174,11 @@ export interface ResourceRemoving<Spec = unknown> {
    * would take what the last version put there for somebody else's. Null = it can take its place. Looks at nothing. Default: null.
    */
   gone?(spec: Spec, prior: Prior): Prior | null;
+  /**
+   * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`), which the first part alone
+   * noted, is noted with those that came later when that one goes. Default: it is no part of one.
+   */
+  partOf?(spec: Spec): string;
 }
 
 /** How a type whose resource may be about several things, such as a list of packages, shares some of them with others. */

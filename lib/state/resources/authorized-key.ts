@@ -81,7 +81,7 @@ export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
     atPlace(spec, { host, signal }, (place) => change(spec, place, { host, signal })),
   capture: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => captureAt(spec, place, host)),
   describe: describeChange,
-  removing: { priorSchema: authorizedKeyPriorSchema },
+  removing: { priorSchema: authorizedKeyPriorSchema, partOf: ({ user }) => `keys of ${user}` },
 });
 
 /** The folder and the file of a user, and what is in it. */

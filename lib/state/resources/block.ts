@@ -134,7 +134,7 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   capture,
   describe: describeChange,
   action: (changes) => partAction("content", changes),
-  removing: { priorSchema: blockPriorSchema, extendPrior, asDeclared: withLinks },
+  removing: { priorSchema: blockPriorSchema, extendPrior, asDeclared: withLinks, partOf: ({ path }) => path },
 });
 
 function check(spec: BlockSpec, host: Host): Change[] {

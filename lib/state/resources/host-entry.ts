@@ -86,7 +86,7 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   },
   capture,
   describe: describeChange,
-  removing: { priorSchema: hostEntryPriorSchema },
+  removing: { priorSchema: hostEntryPriorSchema, partOf: () => path },
 });
 
 function check(spec: HostEntrySpec, host: Host): Change[] {

@@ -92,7 +92,13 @@ export const lineResourceType = defineResourceType<LineSpec>({
   capture,
   describe: describeChange,
   action: (changes) => partAction("line", changes),
-  removing: { priorSchema: linePriorSchema, extendPrior, keepsSpec: () => true, asDeclared: withLinks },
+  removing: {
+    priorSchema: linePriorSchema,
+    extendPrior,
+    keepsSpec: () => true,
+    asDeclared: withLinks,
+    partOf: (spec) => spec.path,
+  },
 });
 
 function check(spec: LineSpec, host: Host): Change[] {

@@ -128,7 +128,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
     },
     unknownAfterApply: (spec) => (wantsMounted(spec) === true ? spec.path : null),
   },
-  removing: { priorSchema: mountPriorSchema },
+  removing: { priorSchema: mountPriorSchema, partOf: () => fstabPath },
 });
 
 function check(spec: MountSpec, host: Host): Change[] {

@@ -94,7 +94,7 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
   apply,
   capture,
   describe: describeChange,
-  removing: { priorSchema: sysctlPriorSchema, extendPrior },
+  removing: { priorSchema: sysctlPriorSchema, extendPrior, partOf: (spec) => spec.path },
 });
 
 function check(spec: SysctlSpec, host: Host): Change[] {

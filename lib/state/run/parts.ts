@@ -1,7 +1,8 @@
 /** What a run does where its resources and others, also those of modules that it is not about, share parts of what they are about. */
 import { OrchestratorError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
 import { partConflict } from "../conflicts.ts";
-import type { ResourceTypes } from "../resource-type.ts";
+import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import { claimedParts, findContradictions, sharingType, type SharingType } from "../shared-parts.ts";
 import type { AppliedResource } from "./applied-resource.ts";
@@ -42,7 +43,8 @@ export function tellDeclaredParts(
 }
 
 /**
- * What is applied, where parts of what went were left for others: what stood before those parts is noted with the others from then on.
+ * What is applied, where parts of what went were left for others, or others have a part in the same text: what stood before is noted with
+ * the others from then on.
  *
  * @param before - What was applied, by identity, in the order in which it was first applied.
  */
@@ -53,21 +55,70 @@ export function inheritParts(
 ): AppliedResource[] {
   // Most machines have nothing of the kind, and each run comes by here.
   const hasParts = ({ prior }: AppliedResource): boolean =>
-    prior !== null && types.get(prior.type)?.sharing !== undefined;
+    prior !== null && (types.get(prior.type)?.sharing !== undefined || notedText(prior, types) !== null);
   if (![...before.values()].some(hasParts)) return [...after];
   const staying = new Set(after.map(({ resource }) => identityOf(resource)));
   const places = new Map([...before.keys()].map((identity, place) => [identity, place]));
-  let entries = [...after];
-  for (const [place, [identity, { prior }]] of [...before].entries()) {
-    const type = prior && !staying.has(identity) ? sharingType(prior, types) : null;
+  const placeOf = ({ resource }: AppliedResource): number => places.get(identityOf(resource)) ?? Infinity;
+  const gone = [...before.values()].filter((entry) => !staying.has(identityOf(entry.resource)));
+  let entries = inheritTexts(after, gone, { types, placeOf });
+  for (const { resource, prior } of gone) {
+    const type = prior && sharingType(prior, types);
     const left = type && readPrior(prior, type);
     if (!left) continue;
+    const place = placeOf({ resource, prior });
     entries = entries.map((entry) => {
-      const isOlder = (places.get(identityOf(entry.resource)) ?? Infinity) < place;
+      const isOlder = placeOf(entry) < place;
       return entry.resource.type === type.type ? heirOf(entry, { type, left, isOlder }, types) : entry;
     });
   }
   return entries;
+}
+
+/** What parts of texts that went noted of the whole is noted with those that came after them; who was there before saw it so. */
+function inheritTexts(
+  after: readonly AppliedResource[],
+  gone: readonly AppliedResource[],
+  { types, placeOf }: { types: ResourceTypes; placeOf: (entry: AppliedResource) => number },
+): AppliedResource[] {
+  const texts = new Map<string, { notes: JsonObject; place: number }>();
+  for (const entry of gone) {
+    const text = entry.prior && notedText(entry.prior, types);
+    if (!text) continue;
+    const { notes, place } = texts.get(text.name) ?? { notes: {}, place: placeOf(entry) };
+    texts.set(text.name, { notes: { ...text.notes, ...notes }, place });
+  }
+  if (texts.size === 0) return [...after];
+  return after.map((entry) => {
+    const { prior } = entry;
+    const type = prior && types.get(prior.type);
+    const text = type ? texts.get(textOf(prior, types) ?? "") : undefined;
+    if (!type || !text || placeOf(entry) < text.place) return entry;
+    const noted = { ...prior, spec: { ...text.notes, ...prior.spec } };
+    return readPrior(noted, type) ? { ...entry, prior: noted } : entry;
+  });
+}
+
+/** What stood of a text as a whole. */
+interface NotedText {
+  name: string;
+  notes: JsonObject;
+}
+
+/** What a part of a text noted of the whole; null = nothing. */
+function notedText(prior: Prior, types: ResourceTypes): NotedText | null {
+  const { unended, remove_empty } = prior.spec;
+  // `true` is about the part itself.
+  const end = typeof unended === "string" && { unended };
+  const made = remove_empty !== undefined && { remove_empty };
+  const name = end || made ? textOf(prior, types) : null;
+  return name === null ? null : { name, notes: { ...end, ...made } };
+}
+
+function textOf(prior: Prior, types: ResourceTypes): string | null {
+  const type = types.get(prior.type);
+  const spec = type?.removing?.partOf && readPrior(prior, type);
+  return spec ? (type?.removing?.partOf?.(spec.spec) ?? null) : null;
 }
 
 function heirOf(
@@ -84,7 +135,10 @@ function heirOf(
   return { ...rest, prior: { type: type.type, spec } };
 }
 
-function readPrior(prior: AppliedResource["prior"], type: SharingType): { spec: unknown } | null {
+function readPrior(
+  prior: Prior | null,
+  type: Pick<ResourceType, "type" | "schema" | "removing">,
+): { spec: unknown } | null {
   if (prior?.type !== type.type) return null;
   const spec = (type.removing?.priorSchema ?? type.schema).safeParse(prior.spec);
   return spec.success ? { spec: spec.data } : null;

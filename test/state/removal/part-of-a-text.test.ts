@@ -1,0 +1,78 @@
+/**
+ * What several resources made of one text comes back also where they go one after another. The first of them alone noted how the text ended, or
+ * that there was none: where it went first that was forgotten, so a last line kept the line break that it was given, and a file that was made
+ * for them stayed, empty.
+ */
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../lib/json.ts";
+import { wholeMachine } from "../../support/machine/whole-machine.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const line = (text: string, more: JsonObject = {}): JsonObject => {
+  return { id: text, type: "line", path: "/etc/x", line: text, ...more };
+};
+const block = { id: "block", type: "block", path: "/etc/x", content: "in\n" };
+const create = { create: true };
+const entry = (name: string): JsonObject => ({ id: name, type: "host_entry", name, ip: "10.0.0.5" });
+const setting = (key: string, path: string): JsonObject => {
+  return { id: key, type: "sysctl", key, value: key.endsWith("rmem") ? "1 2 3" : "1", path };
+};
+const user = { id: "user", type: "user", name: "deploy" };
+const key = (name: string): JsonObject => {
+  const blob = `AAAAC3NzaC1lZDI1NTE5AAAAI${name.repeat(39)}ops`;
+  return { id: name, type: "authorized_key", user: "deploy", key: `ssh-ed25519 ${blob}` };
+};
+const keys = "/home/deploy/.ssh/authorized_keys";
+
+/** The text, what stood in it (null = nothing there), and what is desired one after another. */
+const cases: Record<string, [path: string, before: string | null, ...sets: JsonObject[][]]> = {
+  "two lines, the first before the second": ["/etc/x", "a\nb", [line("c"), line("d")], [line("d")]],
+  "two lines, the second before the first": ["/etc/x", "a\nb", [line("c"), line("d")], [line("c")]],
+  "a line that gives way to another": ["/etc/x", "a\nb", [line("c")], [line("d")]],
+  "three lines in a row": ["/etc/x", "a\r\nb", [line("c")], [line("c"), line("d")], [line("d"), line("e")]],
+  "a line before a block": ["/etc/x", "a\nb", [line("c"), block], [block]],
+  "a block before a line": ["/etc/x", "a\nb", [block, line("c")], [line("c")]],
+  "lines that made the file": ["/etc/x", null, [line("c", create), line("d", create)], [line("d", create)]],
+  "a line that made the file of a block": ["/etc/x", null, [line("c", create), block], [block]],
+  "entries of hosts": ["/etc/hosts", "127.0.0.1 localhost", [entry("a"), entry("b")], [entry("b")]],
+  settings: [
+    "/etc/sysctl.d/own.conf",
+    null,
+    [
+      setting("net.ipv4.ip_forward", "/etc/sysctl.d/own.conf"),
+      setting("net.ipv4.tcp_rmem", "/etc/sysctl.d/own.conf"),
+    ],
+    [setting("net.ipv4.tcp_rmem", "/etc/sysctl.d/own.conf")],
+  ],
+  "keys of a user": [keys, null, [user, key("A"), key("B")], [user, key("B")], [user]],
+};
+
+test.each(Object.entries(cases))("%s", async (_name, [path, before, ...sets]) => {
+  const state = new StateFixture(wholeMachine());
+  if (before !== null) state.write(path, before);
+  for (const set of [...sets, ...(path === keys ? [] : [[]])]) {
+    const run = await state.run("apply", declare(set));
+    expect(run.results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  }
+  expect(state.host.files.stat(path) ? state.read(path) : null).toBe(before);
+});
+
+test("modules that are applied apart from each other are no different", async () => {
+  const state = new StateFixture(wholeMachine());
+  state.write("/etc/x", "a\nb");
+  const [one, two] = [declare([line("c")], "one"), declare([line("d")], "two")];
+  await state.run("apply", one, { scope: ["one"] });
+  await state.run("apply", two, { scope: ["two"] });
+  await state.run("apply", [], { scope: ["one"] });
+  await state.run("apply", [], { scope: ["two"] });
+  expect(state.read("/etc/x")).toBe("a\nb");
+});
+
+test("what somebody wrote into a file that was made for lines keeps it", async () => {
+  const state = new StateFixture(wholeMachine());
+  await state.run("apply", declare([line("c", create), line("d", create)]));
+  await state.run("apply", declare([line("d", create)]));
+  state.write("/etc/x", `${state.read("/etc/x")}mine\n`);
+  await state.run("apply", []);
+  expect(state.read("/etc/x")).toBe("mine\n");
+});
