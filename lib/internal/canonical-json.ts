@@ -46,7 +46,11 @@ export function isWellFormed(text: string): boolean {
   return !loneSurrogate.test(text);
 }
 
+/** What JSON writes as it is, as most texts are: quotes around it are all that is missing. */
+const plainText = /^[ !#-[\]-~]*$/;
+
 function canonicalString(text: string): string {
+  if (plainText.test(text)) return `"${text}"`;
   // A lone surrogate has no UTF-8 form: two different texts would end as the same bytes.
   if (!isWellFormed(text)) throw new TypeError("A text must be well-formed Unicode to be written as JSON.");
   return JSON.stringify(text);
