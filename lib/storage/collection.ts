@@ -1,7 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { compareWithBound, TypeEdge, type OrderValue } from "./order.ts";
+import { compareValues, compareWithBound, TypeEdge, type OrderValue } from "./order.ts";
 import { firstIndex, SortedList } from "./sorted-list.ts";
 import type { CollectionDefinition, DocumentPage, ListQuery, StoredDocument } from "./storage.ts";
 import { StoredText } from "./stored-text.ts";
@@ -73,14 +73,20 @@ export class Collection {
     const previous = this.#sortedIndexes.length === 0 ? undefined : this.#documents.get(document.key);
     this.#documents.set(document.key, document);
     for (const { paths, entries } of this.#sortedIndexes) {
-      const entry = this.#entryOf(paths, document.key);
       if (previous !== undefined) {
-        const previousEntry = entryOf(paths, previous);
-        if (compareEntries(previousEntry, entry) === 0) continue;
-        entries.remove(previousEntry);
+        if (this.#staysInPlace(paths, previous)) continue;
+        entries.remove(entryOf(paths, previous));
       }
-      entries.insert(entry);
+      entries.insert(this.#entryOf(paths, document.key));
     }
+  }
+
+  /** Whether a document that was put is where the one before it was, which most are in most orders: then no entry is made. */
+  #staysInPlace(paths: string[][], previous: StoredDocument | StoredText): boolean {
+    if (paths.length === 0) return true;
+    const before = valueOf(previous);
+    const { value: after } = this.get(previous.key) as StoredDocument;
+    return paths.every((path) => compareValues(fieldAt(before, path), fieldAt(after, path)) === 0);
   }
 
   delete(key: string): void {
@@ -149,10 +155,14 @@ export function fieldAt(value: Readonly<JsonObject>, path: readonly string[]): J
 
 function entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
   if (paths.length === 0) return [document.key];
-  const { value } = document instanceof StoredText ? document.parse() : document;
+  const value = valueOf(document);
   const entry: OrderValue[] = paths.map((path) => fieldAt(value, path));
   entry.push(document.key);
   return entry;
+}
+
+function valueOf(document: StoredDocument | StoredText): Readonly<JsonObject> {
+  return (document instanceof StoredText ? document.parse() : document).value;
 }
 
 /** What a query finds in an index, from where it begins, at most so many. */

@@ -38,7 +38,6 @@ class Put {
   readonly key: string;
   readonly #text: StoredText;
   readonly #database: Database;
-  #document: StoredDocument | null = null;
 
   constructor({ collection, document }: Effect & { kind: "put" }, database: Database) {
     this.collection = collection;
@@ -48,7 +47,7 @@ class Put {
   }
 
   get document(): StoredDocument {
-    return (this.#document ??= this.#database.collection(this.collection).documentOf(this.#text));
+    return this.#database.collection(this.collection).documentOf(this.#text);
   }
 }
 

@@ -2,12 +2,13 @@ import type { JsonObject } from "../json.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import type { StoredDocument } from "./storage.ts";
 
-/** A document that nobody has asked for since it was written or read: still the JSON that it is stored as. */
+/** A document as the JSON that it is stored as, parsed when somebody first asks for it. */
 export class StoredText {
   readonly key: string;
   readonly revision: number;
   /** The JSON of the value alone. */
   readonly valueText: string;
+  #document: StoredDocument | null = null;
 
   constructor(key: string, revision: number, valueText: string) {
     this.key = key;
@@ -15,7 +16,12 @@ export class StoredText {
     this.valueText = valueText;
   }
 
+  /** The document, the same for everybody. */
   parse(): StoredDocument {
+    return (this.#document ??= this.#parse());
+  }
+
+  #parse(): StoredDocument {
     const value = JSON.parse(this.valueText) as JsonObject;
     return Object.freeze({ key: this.key, revision: this.revision, value: deepFreeze(value) });
   }
