@@ -99,4 +99,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `    if (this.#isSafe) return;\n`,
     tests: ["test/host/memory-host.test.ts"],
   },
+  {
+    name: "every try of a disk that a quota holds full leaves a file open",
+    file: "lib/storage/file/space.ts",
+    from: `      try {\n        await file.write(Buffer.alloc(triedBytes), 0);\n      } finally {\n        await file.close();\n      }\n`,
+    to: `      await file.write(Buffer.alloc(triedBytes), 0);\n      await file.close();\n`,
+    tests: ["test/storage/full-disk.test.ts"],
+  },
 ];

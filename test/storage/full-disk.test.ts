@@ -76,6 +76,28 @@ test("many checks of a full disk try it once", async () => {
   expect(disk.writes - before).toBeLessThanOrEqual(1);
 });
 
+test("leaves no file open that found no space, however often it is tried", async () => {
+  const disk = new LimitedDisk();
+  const clock = new FakeClock();
+  const storage = await openStorage({ folder: temporaryFolder(), disk, segmentBytes, clock });
+  const writer = await storage.openBlob("c");
+  // As with a quota: the file system tells of free space.
+  disk.only = /blobs|space/;
+  disk.full = true;
+  const before = disk.openFiles;
+  const full = { code: "STORAGE_FULL" };
+  for (let count = 0; count < 3; count += 1) {
+    await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject(full);
+    await expect(storage.check()).rejects.toMatchObject(full);
+    await clock.advance(1_000);
+  }
+  expect(disk.openFiles).toBe(before);
+  await expect(writer.append(new Uint8Array(100)).then(() => writer.sync())).rejects.toMatchObject(full);
+  await writer.close();
+  await storage.close();
+  expect(disk.openFiles).toBe(0);
+});
+
 test("a trim goes on with the reserve: it is how space is made", async () => {
   const disk = new LimitedDisk();
   const storage = await openStorage({ folder: temporaryFolder(), disk, segmentBytes });

@@ -22,6 +22,8 @@ export class LimitedDisk implements Disk {
   /** Bytes that are being read, and the most that ever were. */
   readingBytes = 0;
   mostReadingBytes = 0;
+  /** Files that are open. */
+  openFiles = 0;
   /** The most memory of arrays outside the heap that there was at a write. */
   mostArrayBytes = 0;
   /** Files that were read from. */
@@ -32,7 +34,9 @@ export class LimitedDisk implements Disk {
   #released: Promise<void> = Promise.resolve();
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
-    return this.#limit(path, mode, await nodeDisk.open(path, mode));
+    const file = await nodeDisk.open(path, mode);
+    this.openFiles += 1;
+    return this.#limit(path, mode, file);
   }
 
   /** Makes writes to some files wait until the function it returns is called. */
@@ -112,6 +116,7 @@ export class LimitedDisk implements Disk {
       size: () => file.size(),
       close: async () => {
         await file.close();
+        this.openFiles -= 1;
         if (this.brokenClose && this.only.test(path)) throw systemError("EIO");
       },
     };
