@@ -106,4 +106,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `      await file.write(Buffer.alloc(triedBytes), 0);\n      await file.close();\n`,
     tests: ["test/storage/full-disk.test.ts"],
   },
+  {
+    name: "what was merged of a time series is as old as the first of it",
+    file: "lib/storage/file/series/compaction.ts",
+    from: `        sealedAt: last.sealedAt,\n`,
+    to: `        sealedAt: first.sealedAt,\n`,
+    tests: ["test/storage/file/series/file-series.test.ts"],
+  },
 ];

@@ -184,6 +184,27 @@ test("points are let go at the end of their time, and their files removed", asyn
   await series.close();
 });
 
+test("a sample is there as it was taken, and then as a point, for as long as either is to be kept", async () => {
+  const clock = new FakeClock();
+  const [rawMs, pointsMs] = [4 * hour, 24 * hour];
+  const series = await openSeries({ folder: temporaryFolder(), clock, rawMs, pointsMs });
+  const taken: number[] = [];
+  for (let turn = 0; turn < 270; turn++) {
+    // A point would be at the beginning of its five minutes.
+    taken.push(clock.now() + 7_000);
+    await series.append("a", [{ at: taken.at(-1)!, values: { cpu: turn } }]);
+    await pass(series, clock, 10 * minute);
+    const points = (await series.query("a", all))["cpu"] ?? [];
+    const times = new Set(points.map(({ at }) => at));
+    expect(taken.filter((at) => at > clock.now() - rawMs && !times.has(at))).toEqual([]);
+    const kept = taken.filter((at) => at > clock.now() - pointsMs);
+    expect(points.slice(-kept.length).map(({ mean }) => mean)).toEqual(
+      kept.map((_, index) => turn + 1 - kept.length + index),
+    );
+  }
+  await series.close();
+});
+
 test("what was trimmed does not come back, whatever it was in", async () => {
   const folder = temporaryFolder();
   const clock = new FakeClock();
