@@ -113,4 +113,11 @@ export const edgeBugs: readonly Bug[] = [
     to: `        sealedAt: first.sealedAt,\n`,
     tests: ["test/storage/file/series/file-series.test.ts"],
   },
+  {
+    name: "what a person left running in a terminal is taken for a part of a program",
+    file: "lib/host/marked-scope.ts",
+    from: `[markVariable, terminalVariable].every(`,
+    to: `[markVariable].every(`,
+    tests: ["test/host/local-programs.test.ts"],
+  },
 ];

@@ -1,5 +1,5 @@
 /** What becomes of what programs start, under each way to know it. */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../../lib/clock.ts";
 import { CgroupScopes } from "../../lib/host/cgroup-scope.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import type { ScopeKind } from "../../lib/host/local-programs.ts";
+import { terminalVariable } from "../../lib/host/marked-scope.ts";
 import { bootOf, listProcesses, processAt } from "../../lib/host/process-table.ts";
 import { detachments, loggedProcesses, writeSleeper } from "../support/detached.ts";
 import { eventually } from "../support/processes.ts";
@@ -200,6 +201,20 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     expect(await host.endLeftPrograms()).toEqual([]);
     expect(innocent.exitCode).toBeNull();
     expect(readdirSync(notes)).toEqual([]);
+  });
+
+  test("are ended without what somebody has left running from a terminal meanwhile", async () => {
+    const { host } = create();
+    const controller = new AbortController();
+    const running = host.run({ argv: ["/bin/sleep", "300"] }, controller.signal);
+    const line = "setsid sleep 300 > /dev/null 2>&1 & echo $!";
+    const env = { ...process.env, [terminalVariable]: "node/session" };
+    const pid = Number(execFileSync("/bin/sh", ["-c", line], { env, encoding: "utf8" }));
+    onTestFinished(() => void process.kill(pid, "SIGKILL"));
+    await eventually("it has a session of its own", () => processAt(pid)?.session === pid);
+    controller.abort();
+    await running;
+    expect(processAt(pid)).toMatchObject({ isZombie: false, isEnding: false });
   });
 
   test("are ended without what the rest of this process has started meanwhile", async () => {
