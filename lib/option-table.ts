@@ -91,7 +91,7 @@ export const orchestratorOptionTable = {
   },
   pendingAgents: {
     text: "Agents that can wait for approval",
-    note: "Beyond that one gives way to a newcomer, or the newcomer is refused (`RATE_LIMITED`).",
+    note: "Only 100 of them can be connected at a time, unless the transport says otherwise. Beyond either number one gives way to a newcomer, or the newcomer is refused (`RATE_LIMITED`).",
     rule: wholeNumber({ from: 1, to: 100_000 }),
     default: 1_000,
   },

@@ -62,8 +62,8 @@ export interface OrchestratorOptions {
    */
   callsPerMinute?: number | null;
   /**
-   * Agents that can wait for approval, 1 to 100,000. Beyond that one gives way to a newcomer, or the newcomer is refused
-   * (`RATE_LIMITED`). Default 1,000.
+   * Agents that can wait for approval, 1 to 100,000. Only 100 of them can be connected at a time, unless the transport says
+   * otherwise. Beyond either number one gives way to a newcomer, or the newcomer is refused (`RATE_LIMITED`). Default 1,000.
    */
   pendingAgents?: number;
   /** Days without a connection after which an agent waiting for approval is forgotten, 1 to 99,999. Default 7. */
