@@ -141,6 +141,42 @@ describe.skipIf(!here)("on this machine", () => {
     expect([readdirSync(path), readdirSync(join(path, "bin"))]).toEqual([["bin"], ["theirs"]]);
   });
 
+  test("a version may have folders where the last one had links and files, and the other way round", async () => {
+    const { folder, path, tree: from, run, pack } = machine();
+    const tree = join(from, "t-1");
+    const outside = join(folder, "outside");
+    mkdirSync(outside);
+    symlinkSync("bin", join(tree, "link"));
+    writeFileSync(join(tree, "file"), "1");
+    const first = pack("a.tar", "t-1");
+    execFileSync("rm", [join(tree, "link"), join(tree, "file")]);
+    for (const name of ["link/deep", "file/deep"]) mkdirSync(join(tree, name), { recursive: true });
+    for (const name of ["link/deep/in", "file/deep/in"]) writeFileSync(join(tree, name), "2");
+    // Of the folders above them it names none.
+    const second = pack("b.tar", "t-1/bin", "t-1/link/deep/in", "t-1/file/deep/in");
+    await run({ source: first, strip_components: 1 });
+    // Whatever somebody has made of the link, nothing is written where it leads.
+    execFileSync("ln", ["-sfn", outside, join(path, "link")]);
+    for (const source of [second, first, pack("c.tar", "t-1")]) {
+      expect((await run({ source, strip_components: 1 }))?.outcome).toBe("changed");
+      expect((await run({ source, strip_components: 1 }))?.outcome).toBe("unchanged");
+    }
+    expect(readFileSync(join(path, "link/deep/in"), "utf8")).toBe("2");
+    await run({ source: second, strip_components: 1 });
+    expect(readdirSync(outside)).toEqual([]);
+    // A link in the place of a folder of ours is nothing of ours.
+    execFileSync("mv", [join(path, "link"), join(folder, "moved")]);
+    symlinkSync(outside, join(path, "link"));
+    writeFileSync(join(tree, "more"), "3");
+    const third = pack("d.tar", "t-1/more", "t-1/link/deep/in");
+    expect((await run({ source: third, strip_components: 1 }))?.outcome).toBe("failed");
+    expect(readdirSync(outside)).toEqual([]);
+    execFileSync("rm", [join(path, "link")]);
+    execFileSync("mv", [join(folder, "moved"), join(path, "link")]);
+    await run(null);
+    expect(existsSync(path)).toBe(false);
+  });
+
   test("what somebody else put there is not replaced, and no link is followed", async () => {
     const { folder, path, run, pack } = machine();
     const source = pack("a.tar", "t-1");

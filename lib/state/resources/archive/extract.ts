@@ -181,9 +181,15 @@ async function plan(
   { own, files, machine }: { own: ReadonlyMap<string, StampEntry>; files: HostFiles; machine: Machine },
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
+  // Folders in the place of something of ours, such as a link, which is gone by then: nothing is below them, wherever it leads.
+  const cleared = new Set<string>();
   const want = ({ name, kind, mode }: Omit<ListedEntry, "size">): void => {
     if (name === stampName || name.startsWith(`${stampName}.`)) throw refuse(name, "is a name of our own");
-    const stat = files.stat(`${path}/${name}`);
+    const isBelow = cleared.has(name.slice(0, Math.max(0, name.lastIndexOf("/"))));
+    const stat = isBelow ? null : files.stat(`${path}/${name}`);
+    const isLeaving = own.has(name) && own.get(name)?.kind !== "folder";
+    const replaces = isLeaving && stat !== null && stat.kind !== "directory";
+    if (kind === "folder" && (isBelow || replaces)) cleared.add(name);
     if (stat && !own.has(name)) {
       if (kind === "folder" && stat.kind === "directory") return;
       throw refuse(`${path}/${name}`, "stands there already and is left alone");
