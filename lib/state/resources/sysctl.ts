@@ -12,6 +12,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act } from "./shared/command.ts";
@@ -60,9 +61,9 @@ export const sysctlSchema = properties.refine(
   { path: ["value"], message: "is required" },
 );
 
-const sysctlPriorSchema = properties.extend({
-  /** The value of the running kernel, where another or none stands in the file. */
-  live: z.string().max(4096).optional(),
+/** A file as it stood. */
+const keptFileSchema = z.strictObject({
+  path: pathSchema,
   /** The line as it stood. */
   line: z.string().optional(),
   /** The lines that set it, and their places. */
@@ -71,6 +72,14 @@ const sysctlPriorSchema = properties.extend({
   unended: unendedSchema.optional(),
   /** The file was made for the setting and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
+});
+
+const sysctlPriorSchema = properties.extend({
+  ...keptFileSchema.shape,
+  /** The value of the running kernel, where another or none stands in the file. */
+  live: z.string().max(4096).optional(),
+  /** Other files, as they stood before later versions named them. */
+  elsewhere: z.array(keptFileSchema).max(100).optional(),
 });
 
 /** Properties of a `sysctl`, and those of a captured one. */
@@ -100,6 +109,20 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
 function check(spec: SysctlSpec, host: Host): Change[] {
   refuseConfined(host, "sysctl");
   requireLinux(host, "sysctl");
+  return [...compare(spec, host), ...elsewhere(spec).flatMap((other) => compareFile(other, host))];
+}
+
+/** The other files that versions of the setting named, as they stood. */
+function elsewhere({ key, elsewhere: files = [] }: SysctlSpec): SysctlSpec[] {
+  return files.map((file) => ({ key, ensure: file.kept ? "present" : "absent", ...file }));
+}
+
+function compareFile(spec: SysctlSpec, host: Host): Change[] {
+  const text = readText(spec.path, host);
+  return text === null ? [] : fileChanges(spec, text, toText(edit(spec, toLines(text), host)));
+}
+
+function compare(spec: SysctlSpec, host: Host): Change[] {
   const changes: Change[] = [];
   // What the kernel does not have any more has no value that could come back.
   const isGone = spec.live !== undefined && !isKnown(spec.key, host);
@@ -135,10 +158,16 @@ async function apply(
     await act({ argv: ["sysctl", "-q", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
   if (!changes.some(({ property }) => property === "line" || property === "file")) return;
-  signal.throwIfAborted();
-  const edited = edit(spec, toLines(readText(spec.path, host)), host);
-  if (spec.remove_empty === true && edited.length === 0) host.files.removeFile(spec.path);
-  else writeText(spec.path, toText(edited), host);
+  for (const each of [spec, ...elsewhere(spec)]) {
+    signal.throwIfAborted();
+    const text = readText(each.path, host);
+    // A file that somebody took away has no place for what stood in it.
+    if (text === null && each.kept) continue;
+    const edited = toText(edit(each, toLines(text), host));
+    if (each.remove_empty !== true || edited !== "") {
+      if (edited !== (text ?? "")) writeText(each.path, edited, host);
+    } else if (text !== null) host.files.removeFile(each.path);
+  }
 }
 
 function edit(spec: SysctlSpec, lines: readonly TextLine[], host: Digests): TextLine[] {
@@ -234,8 +263,22 @@ function capture(spec: SysctlSpec, host: Host): Prior {
   return { type: "sysctl", spec: { ...base, ensure: "absent", ...made, ...end } };
 }
 
-/** A later version may be the first that sets the running kernel. */
-function extendPrior(prior: Prior, { key, ensure }: SysctlSpec, host: Host): Prior {
-  if (prior.type !== "sysctl" || ensure === "absent" || prior.spec["live"] !== undefined) return prior;
-  return { ...prior, spec: { ...prior.spec, live: readLive(key, host) } };
+/** A later version may be the first that sets the running kernel, or that names another file. */
+function extendPrior(prior: Prior, spec: SysctlSpec, host: Host): Prior {
+  if (prior.type !== "sysctl") return prior;
+  const { key, path, ensure } = spec;
+  const known = sysctlPriorSchema.parse(prior.spec);
+  const lacksLive = ensure === "present" && known.live === undefined;
+  const others = known.elsewhere ?? [];
+  const isKnownFile = [known, ...others].some((file) => file.path === path);
+  if (!lacksLive && isKnownFile) return prior;
+  const file = keptFileSchema.strip().parse(capture({ ...spec, ensure: "absent" }, host).spec);
+  return {
+    ...prior,
+    spec: {
+      ...prior.spec,
+      ...(lacksLive && { live: readLive(key, host) }),
+      ...(!isKnownFile && { elsewhere: [...others, file].map((each) => toJsonObject(each)) }),
+    },
+  };
 }

@@ -127,3 +127,17 @@ test("a setting that the kernel does not have any more leaves its line, and is l
   expect(results[0]).toMatchObject({ outcome: "changed", action: "remove" });
   expect([state.host.files.stat("/etc/sysctl.d/90-fleetwright.conf"), state.applied]).toEqual([null, []]);
 });
+
+test("a later version in another file is taken back in every file that was named", async () => {
+  const state = new StateFixture(memoryMachine());
+  const [made, edited] = ["/etc/sysctl.d/made.conf", "/etc/sysctl.d/edited.conf"];
+  write(edited, "a = 1\nnet.ipv4.ip_forward = 7\nb = 1")(state.host);
+  await state.run("apply", forward());
+  for (const path of [made, edited, file]) {
+    expect((await state.run("apply", forward({ path, value: "2" }))).results[0]?.outcome).toBe("changed");
+    expect((await state.run("apply", forward({ path, value: "2" }))).results[0]?.outcome).toBe("unchanged");
+  }
+  await state.run("apply", []);
+  expect([file, made].map((path) => state.host.files.stat(path))).toEqual([null, null]);
+  expect([state.read(edited), state.read(live)]).toEqual(["a = 1\nnet.ipv4.ip_forward = 7\nb = 1", "0\n"]);
+});
