@@ -67,4 +67,4 @@ it("checks a change, shows what it would do, makes it, and finds what was change
   expect(faulty.stderr).toContain(
     'assignments.yaml:4:5: VALIDATION_FAILED assignments.web.selektor: "selektor" is not known here',
   );
-});
+}, 180_000);
