@@ -6,7 +6,7 @@ import { systemCaller } from "../callers/caller.ts";
 import { auditLog, type Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
-import type { LogEntry, LogPage } from "../storage/storage.ts";
+import type { LogEntry } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
 import { blockCollection, blockOf, blockSize, keyOf, rangeOf, toBlockPut } from "./block-index.ts";
@@ -85,20 +85,16 @@ export class BlockIndexing {
 
   /** The block of the oldest event that has not been removed. */
   async #firstKept(): Promise<number> {
-    return blockOf((await this.#places()).base.sequence + 1);
+    const { base } = await this.#context.storage.readLog(auditLog, { limit: 1 });
+    return blockOf(base.sequence + 1);
   }
 
   async #isFull(block: number): Promise<boolean> {
-    const { head } = await this.#places();
+    const { head } = await this.#context.storage.readLog(auditLog, { reverse: true, limit: 1 });
     const { from, to } = rangeOf(block);
     if (to <= head.sequence) return true;
     this.#told = Math.max(0, head.sequence - from + 1);
     return false;
-  }
-
-  /** Where the log begins and ends, without any of its entries. */
-  #places(): Promise<Pick<LogPage, "base" | "head">> {
-    return this.#context.storage.readLog(auditLog, { to: 0 });
   }
 
   async #add(block: number): Promise<void> {

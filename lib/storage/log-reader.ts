@@ -6,13 +6,8 @@ import type { LogEntry, LogPage, LogQuery } from "./storage.ts";
 
 /** Where the entries of a log are. */
 export interface LogEntries {
-  /**
-   * Entries in order, without a gap, of which one has the sequence; empty when it is not kept any more.
-   *
-   * @param reach - The last, or where it is read in reverse the first, that will be asked for next: they go on towards it as far as it
-   *   costs little.
-   */
-  blockAt(sequence: number, reach: number): Promise<readonly LogEntry[]>;
+  /** Entries in order, without a gap, of which one has the sequence; empty when it is not kept any more. */
+  blockAt(sequence: number): Promise<readonly LogEntry[]>;
 }
 
 /** Reads a stretch of a log as its port method promises, from wherever its entries are. */
@@ -29,8 +24,7 @@ export async function readLogPage(state: LogState, entries: LogEntries, query: L
   for (let at = reverse ? newest : oldest; at >= oldest && at <= newest; at += step) {
     let entry = entryIn(block, at);
     if (entry === undefined) {
-      const reach = at + step * (limit - found.length - 1);
-      block = await entries.blockAt(at, Math.min(newest, Math.max(oldest, reach)));
+      block = await entries.blockAt(at);
       entry = entryIn(block, at);
     }
     // Trimmed while it was read: what is left is still read in order.

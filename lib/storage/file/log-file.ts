@@ -144,7 +144,7 @@ export class LogFile implements LogEntries {
     );
   }
 
-  async blockAt(sequence: number, reach: number = sequence): Promise<readonly LogEntry[]> {
+  async blockAt(sequence: number): Promise<readonly LogEntry[]> {
     const firstWaiting = this.#waiting[0];
     if (firstWaiting !== undefined && sequence >= firstWaiting.sequence) return this.#waiting;
     const place = this.#segments.findLastIndex((segment) => segment.first <= sequence);
@@ -153,7 +153,7 @@ export class LogFile implements LogEntries {
     const { disk } = this.#options;
     try {
       await segment.index(disk, (this.#segments[place + 1]?.first ?? this.#persisted + 1) - 1);
-      return await segment.read(disk, sequence, reach);
+      return await segment.read(disk, sequence);
     } catch (error) {
       // Trimmed while it was read.
       if (!this.#segments.includes(segment)) return [];

@@ -7,8 +7,6 @@ import { decodeRecord, encodeRecord, type StoredRecord } from "./record.ts";
 
 /** One entry in so many has its place noted: a page is read from the note before it. */
 const entriesPerNote = 64;
-/** What is read at once, unless one note has more: its entries are parsed without a pause, some milliseconds. */
-const mostBytes = 128 * 1_024;
 
 /** The name of a segment, by the sequence of its first entry. */
 export function segmentNameOf(first: number): string {
@@ -77,15 +75,16 @@ export class LogSegment {
   }
 
   /**
-   * Reads the 64 entries around one, and of those between it and `reach` as many as are read at once. Needs {@link index}.
+   * Reads the 64 entries around one. Needs {@link index}.
    *
    * @throws {OrchestratorError} `STORAGE_CORRUPT` when it does not hold every one of them any more.
    */
-  async read(disk: Disk, sequence: number, reach: number): Promise<LogEntry[]> {
-    const notes = this.#notesTowards(sequence, reach);
-    const [start, end] = [this.#startOf(notes.from), this.#startOf(notes.to)];
-    const first = this.first + notes.from * entriesPerNote;
-    const next = Math.min(this.first + notes.to * entriesPerNote, this.#next);
+  async read(disk: Disk, sequence: number): Promise<LogEntry[]> {
+    const note = Math.floor((sequence - this.first) / entriesPerNote);
+    const start = this.#notes[note] ?? 0;
+    const end = this.#notes[note + 1] ?? this.#bytes;
+    const first = this.first + note * entriesPerNote;
+    const next = Math.min(first + entriesPerNote, this.#next);
     const file = await this.#open(disk, first);
     try {
       const entries = this.#decode(await file.read(start, end - start), start, first);
@@ -94,27 +93,6 @@ export class LogSegment {
     } finally {
       await file.close();
     }
-  }
-
-  /** The note of one entry and those towards another, `to` not among them. */
-  #notesTowards(sequence: number, reach: number): { from: number; to: number } {
-    const own = this.#noteOf(sequence);
-    const last = this.#noteOf(reach);
-    let [from, to] = [own, own + 1];
-    const isLittle = (first: number, end: number): boolean =>
-      this.#startOf(end) - this.#startOf(first) <= mostBytes;
-    while (to <= last && isLittle(from, to + 1)) to += 1;
-    while (from > last && isLittle(from - 1, to)) from -= 1;
-    return { from, to };
-  }
-
-  #noteOf(sequence: number): number {
-    const within = Math.max(this.first, Math.min(sequence, this.#next - 1));
-    return Math.floor((within - this.first) / entriesPerNote);
-  }
-
-  #startOf(note: number): number {
-    return this.#notes[note] ?? this.#bytes;
   }
 
   /** A file that somebody removed is as damaged as one that was emptied. */
