@@ -109,9 +109,9 @@ async function agree(
   const bound = strategy?.max_removals ?? (await client.assignments.get(name)).rollout?.max_removals;
   const begun = await client.assignments.plan(name, { wait_seconds: 0, show_agents: 0 });
   const preview = await awaitRollout(call, begun, true);
-  const { told, removing } = await lookAt(client, preview);
+  const { told, removing, unplanned } = await lookAt(client, preview);
   const most = removing.reduce((before, { counts }) => Math.max(before, counts.removed), 0);
-  const dark = describeDark(preview.matched - told, most);
+  const dark = describeDark(preview.matched - told, { most, unplanned });
   if (preview.matched > 1 || removing.length > 0) {
     await confirm(ask, {
       told: [...describePreview(name, preview, removing), ...dark],
@@ -143,19 +143,20 @@ async function agreeToPlan(
   });
 }
 
-/** On how many agents a plan tells what an apply would do, and the groups of those that it would remove something from. */
+/** On how many agents a plan tells what an apply would do, and the groups of those that it would remove something from or tells nothing of. */
 async function lookAt(
   client: Client,
   { rollout_id, recap }: RolloutDetail,
-): Promise<{ told: number; removing: RolloutGroup[] }> {
+): Promise<Record<"removing" | "unplanned", RolloutGroup[]> & { told: number }> {
   const { changed = 0, unchanged = 0, failed = 0, removing = 0 } = recap ?? {};
-  if (failed + removing === 0) return { told: changed + unchanged, removing: [] };
+  if (failed + removing === 0) return { told: changed + unchanged, removing: [], unplanned: [] };
   const { items } = await groupsOf(client, rollout_id, { limit: Infinity, show_resources: 0 });
   // One that failed somewhere tells the rest.
   const partly = items.filter(({ outcome, error }) => outcome === "failed" && !error);
   return {
     told: partly.reduce((sum, { count }) => sum + count, changed + unchanged),
     removing: items.filter(({ counts }) => counts.removed > 0),
+    unplanned: items.filter(({ error }) => error !== undefined),
   };
 }
 
@@ -173,11 +174,18 @@ function toCounts({ counts }: RolloutGroup): Parameters<typeof describeCounts>[0
   return { ...counts, total: 0, unchanged: 0, skipped: 0 };
 }
 
-/** Agents whose plan says nothing, such as those that are away. */
-function describeDark(agents: number, most: number): string[] {
+/** Agents whose plan says nothing, such as those that are away, and why. */
+function describeDark(
+  agents: number,
+  { most, unplanned }: { most: number; unplanned: readonly RolloutGroup[] },
+): string[] {
   if (agents === 0) return [];
   const limit = most === 0 ? "nothing" : `no more than ${most}`;
-  return [`  ${countOf(agents, "agent")} could not be planned on; an apply there removes ${limit}`];
+  const reasons = unplanned.map((group) =>
+    toLine(`    ${describeMembers(group)}: ${group.error?.code}: ${group.error?.message}`),
+  );
+  const line = `  ${countOf(agents, "agent")} could not be planned on; an apply there removes ${limit}`;
+  return [line, ...firstLines(reasons)];
 }
 
 function questionAbout({ matched, recap }: RolloutDetail): string {

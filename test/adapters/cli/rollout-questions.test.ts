@@ -116,7 +116,7 @@ it("a machine that could not be planned on is told, and what may go there", asyn
   await fleet.leave();
   const { stderr } = await fleet.answer("n", "assignments", "apply", "web");
   expect(stderr).toContain(
-    "web: 2 agents, 1 to change\n  1 agent could not be planned on; an apply there removes nothing\n",
+    "web: 2 agents, 1 to change\n  1 agent could not be planned on; an apply there removes nothing\n    ",
   );
 });
 
