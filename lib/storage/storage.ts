@@ -223,7 +223,7 @@ export interface LogEntry<T = JsonObject> {
 export interface LogQuery {
   /** First sequence of the stretch, inclusive. Default: the oldest. */
   from?: number;
-  /** Last sequence of the stretch, inclusive; 0 = no entry at all, only where the log begins and ends. Default: the newest. */
+  /** Last sequence of the stretch, inclusive. Default: the newest. */
   to?: number;
   /** Newest first. Default false. */
   reverse?: boolean;
