@@ -197,12 +197,15 @@ start() {
 
 # An agent that was here before stays who it is: nobody has to let it in again, unless it waits and has a token now.
 known_agent() {
-  file=identity.json
-  [ -z "$token" ] || file=enrolled.json
-  [ ! -f "$state/$file" ] || echo yes
+  if [ -n "$token" ]; then ! is_done || echo yes; else [ ! -f "$state/identity.json" ] || echo yes; fi
 }
 
-# An agent whose token counts writes that down with the first answer of the server.
+# An agent that is approved writes down the hash of the token that it has, with the first answer of the server.
+is_done() {
+  hash=$(printf %s "$token" | sha256sum)
+  grep -qs "\${hash%% *}" "$state/enrolled.json"
+}
+
 tell_standing() {
   list="fleetwright agents list --status pending"
   if [ -z "$token" ]; then
@@ -210,19 +213,20 @@ tell_standing() {
     return 0
   fi
   tries=0
-  until [ -f "$state/enrolled.json" ]; do
+  until is_done; do
     tries=$((tries + 1))
     if [ "$tries" -gt 15 ]; then
-      echo "It is not approved: the token may be used up, expired, revoked or wrong, or the server can't be reached. Its log says more, and on the server: $list"
+      echo "It is not approved after 15 s: the token may be used up, expired, revoked or wrong, or the server can't be reached. Its log says more, and on the server: $list"
       return 0
     fi
     sleep 1
   done
-  echo "The token approved it."
+  echo "It is approved."
 }
 
 main() {
   token=\${FLEETWRIGHT_ENROLMENT_TOKEN:-}
+  inherited=\${FLEETWRIGHT_ENROLMENT_TOKEN-none}
   unset FLEETWRIGHT_ENROLMENT_TOKEN
   ca="" with_node="" no_start="" work="" uninstall="" packaged=""
   while [ $# -gt 0 ]; do
@@ -262,6 +266,7 @@ main() {
     echo "The rest of an agent that was never installed is gone from this machine."
     exit 0
   fi
+  [ -n "$token$inherited" ] || fail "FLEETWRIGHT_ENROLMENT_TOKEN is empty."
   case "$token" in *[!A-Za-z0-9_-]*) fail "that is no enrolment token." ;; esac
   if [ -f "$etc/agent.conf" ] && ! obeys_server; then
     fail "this machine has an agent of another server: $etc/agent.conf does not name the key of $server. Nothing was changed."

@@ -6,6 +6,7 @@
  * file that no setting named; one refusal of a busy server, or one connection that broke off, ended the installation.
  */
 import { execFile, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
@@ -15,6 +16,7 @@ import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { startServer } from "fleetwright/h3";
+import { seal } from "../../../lib/agent/sealed-text.ts";
 import { agentUrl, orchestratorKey as key, scriptOf } from "../../support/install-script.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -203,12 +205,17 @@ describe("a download by the script", () => {
  * did not count was told as an installation like any other; an empty token, as of a variable that was never set, was no token.
  */
 describe("what the script says in the end of who lets the agent in", () => {
+  const enrolledBy = (token: string): string => {
+    const token_hash = createHash("sha256").update(token).digest("hex");
+    return seal({ version: 1, token_hash });
+  };
   const said = (before: string | null, { token, after = "" }: { token: string; after?: string }): string => {
     const { etc } = settings(null);
     const state = join(etc, "state");
     mkdirSync(state);
-    if (before !== null) writeFileSync(join(state, before), "");
-    const starts = `start() { ${after === "" ? "true" : `touch '${state}/${after}'`}; }`;
+    const [file = "", ofToken = ""] = before?.split(" of ") ?? [];
+    if (before !== null) writeFileSync(join(state, file), enrolledBy(ofToken));
+    const starts = `start() { ${after === "" ? "true" : `printf %s '${enrolledBy(after)}' > '${state}/enrolled.json'`}; }`;
     const does = `sleep() { :; }; state='${state}' token=${token}; ${starts}; known=$(known_agent); start; [ -n "$known" ] || tell_standing`;
     const { status, stdout, stderr } = spawnSync("sh", [], { input: scriptOf(etc, does), encoding: "utf8" });
     expect([status, stderr]).toEqual([0, ""]);
@@ -223,27 +230,29 @@ describe("what the script says in the end of who lets the agent in", () => {
       "It waits to be approved: fleetwright agents list --status pending\n",
     ],
     ["one that was here before is as it was", "identity.json", { token: "" }, ""],
-    [
-      "a token that counts is done with",
-      null,
-      { token: "fwt_x", after: "enrolled.json" },
-      "The token approved it.\n",
-    ],
+    ["a token that counts is done with", null, { token: "fwt_x", after: "fwt_x" }, "It is approved.\n"],
     [
       "so is that of one that waited before",
       "identity.json",
-      { token: "fwt_x", after: "enrolled.json" },
-      "The token approved it.\n",
+      { token: "fwt_x", after: "fwt_x" },
+      "It is approved.\n",
     ],
-    ["one that came in by a token before is as it was", "enrolled.json", { token: "fwt_x" }, ""],
+    ["one that came in by the token before is as it was", "enrolled.json of fwt_x", { token: "fwt_x" }, ""],
+    [
+      "one that came in by another before tells of the new one",
+      "enrolled.json of fwt_y",
+      { token: "fwt_x", after: "fwt_x" },
+      "It is approved.\n",
+    ],
   ])("%s", (_name, before, run, told) => {
     expect(said(before, run)).toBe(told);
   });
 
   test("a token that does not count is told, with where to look", () => {
-    expect(said("identity.json", { token: "fwt_x" })).toMatch(
-      /^It is not approved: the token may be used up, .* agents list --status pending\n$/,
-    );
+    for (const before of ["identity.json", "enrolled.json of fwt_y", null])
+      expect(said(before, { token: "fwt_x" })).toMatch(
+        /^It is not approved after 15 s: the token may be used up, .* agents list --status pending\n$/,
+      );
   });
 
   test("an empty token is none, and ends the run before anything is done", () => {
@@ -255,5 +264,12 @@ describe("what the script says in the end of who lets the agent in", () => {
       spawnSync("sh", [], { input: scriptOf(etc, `${harmless}; main ${words}`), encoding: "utf8" }).stderr;
     expect(failed("--token ''")).toBe("install.sh: --token needs a value.\n");
     expect(failed(`--token-file ${empty}`)).toBe(`install.sh: ${empty} is empty.\n`);
+    const run = (words: string): string => {
+      const env = { ...process.env, FLEETWRIGHT_ENROLMENT_TOKEN: "" };
+      const input = scriptOf(etc, `id() { echo 0; }; ${harmless}; main ${words}`);
+      return spawnSync("sh", [], { input, env, encoding: "utf8" }).stderr;
+    };
+    expect(run("")).toBe("install.sh: FLEETWRIGHT_ENROLMENT_TOKEN is empty.\n");
+    expect(run("--token fwt_x --no-start")).toBe("");
   });
 });
