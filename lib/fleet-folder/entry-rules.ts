@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { createAssignmentInput } from "../assignments/schemas.ts";
 import { isOfPlace } from "../internal/schema-issues.ts";
-import { shapeOf } from "../internal/schema-keys.ts";
+import { fieldOf } from "../internal/schema-keys.ts";
 import type { JsonObject } from "../json.ts";
 import { inWordsOfYaml } from "../module-format/yaml-text.ts";
 import {
@@ -85,6 +85,6 @@ function isOfSecret(
   const value = config[field];
   if (at !== field || (value !== mask && !isReference(value))) return false;
   if (value !== mask && kind === "invalid_type") return false;
-  const own = z.safeParse(shapeOf(known.config)[field] ?? z.unknown(), value);
+  const own = z.safeParse(fieldOf(known.config, field) ?? z.unknown(), value);
   return own.error !== undefined && toConfigIssues(own.error).some((issue) => issue.message === message);
 }

@@ -13,10 +13,9 @@ interface Inside {
 /** The keys of the map at a path; none where it is no map of keys that are known. */
 function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const [key, ...rest] = path;
-  const shape = shapeOf(schema);
-  if (key === undefined) return Object.keys(shape);
-  const inside = insideOf(schema);
-  const next = typeof key === "number" ? inside.element : (shape[String(key)] ?? inside.valueType);
+  if (key === undefined) return Object.keys(shapeOf(schema));
+  const { element, valueType } = insideOf(schema);
+  const next = typeof key === "number" ? element : (fieldOf(schema, String(key)) ?? valueType);
   return next ? keysAt(next, rest) : [];
 }
 
@@ -36,9 +35,16 @@ export function notKnown(key: string, { schema, path = [], also = [] }: KeyPlace
 }
 
 /** The schemas of the keys of a map, of all kinds that it may be of; none where it is no map of keys that are known. */
-export function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
+function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
   const { shape, options = [] } = insideOf(schema);
   return shape ?? Object.assign({}, ...options.map(shapeOf));
+}
+
+/** The schema of one key of a map; null where it knows no such key. */
+export function fieldOf(schema: z.core.$ZodType, key: string): z.core.$ZodType | null {
+  const shape = shapeOf(schema);
+  // Also where it is called as what every object has, such as `constructor`.
+  return Object.hasOwn(shape, key) ? (shape[key] ?? null) : null;
 }
 
 /** What a schema is made of, without what says that it may be absent. */

@@ -123,7 +123,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
         expect(terminal.modes).toMatch(/^0 0/);
       }
       const shown = await scene.run("terminal", "show", sessionId);
-      expect(shown).toMatchObject({ code: 0 });
+      expect(shown).toMatchObject({ code: 0, stderr: "" });
       expect(shown.stdout).toMatch(
         /^status +closed$[^]*^ended by +exit$[^]*^exit code +7$[^]*^recording +complete$/m,
       );

@@ -51,6 +51,11 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
     `name: w\nparams: { greeting: { type: string, defualt: hi } }\nresources: []\n`,
     ['2:37 "defualt" is not known here, did you mean default?'],
   ],
+  [
+    "a part of a param that is called as what every object has",
+    `name: w\nparams: { constructor: { type: string, defualt: hi }, valueOf: { x: 1 } }\nresources: []\n`,
+    ['2:40 "defualt" is not known here, did you mean default?', '2:64 "type" is missing.'],
+  ],
   ["a key written twice", `${head}  []\nname: other\n`, ['4:1 "name" is written twice.']],
   [
     "a merge key",

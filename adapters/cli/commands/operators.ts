@@ -112,9 +112,10 @@ const columns: readonly Column<Operator>[] = [
 function toPublicKey(text: string): string {
   // Not even in an error of the server.
   if (text.includes("PRIVATE KEY")) throw new UsageError("That is a private key: give its public half.");
-  if (text.endsWith(".pub"))
-    throw new UsageError(`The key is wanted, and not the name of its file: "$(cat ${text})".`);
   const [, type] = /^((?:sk-)?(?:ssh|ecdsa)-\S+)\s/.exec(text.trim()) ?? [];
+  // The comment of a key may end as the name of its file does.
+  if (type === undefined && text.endsWith(".pub"))
+    throw new UsageError(`The key is wanted, and not the name of its file: "$(cat ${text})".`);
   const key = readPublicLine(text);
   if (type === undefined || key !== null) return key ?? text;
   throw new UsageError(

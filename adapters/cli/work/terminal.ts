@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import type { TerminalTicket } from "fleetwright";
 import { ApiError } from "../../client/api-error.ts";
+import { isPassing } from "../../client/retry.ts";
 import { attachTerminal } from "../../client/terminal.ts";
 import type { AttachedTerminal, TerminalMessage, TerminalSocket } from "../../client/terminal.ts";
 import type { CommandCall } from "../call.ts";
@@ -186,7 +187,7 @@ class Seat {
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         const { status, code, message } = error;
-        if (status !== 0 && status !== 503) {
+        if (!isPassing(error) && status !== 503) {
           await this.#askEnd().catch(() => {});
           this.#end ??= {
             type: "refused",
