@@ -208,10 +208,7 @@ is_done() {
 
 tell_standing() {
   list="fleetwright agents list --status pending"
-  if [ -z "$token" ]; then
-    echo "It waits to be approved: $list"
-    return 0
-  fi
+  [ -n "$token" ] || { echo "It waits to be approved: $list"; return 0; }
   tries=0
   until is_done; do
     tries=$((tries + 1))

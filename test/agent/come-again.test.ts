@@ -144,9 +144,8 @@ describe("a new place to dial", () => {
   test("is waited for as after a first failure, and so are those that follow", async () => {
     expect(await waitsWhereFound([])).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
     // After 35 s the wait of 32 s goes on since 4 s.
-    expect(await waitsWhereFound([35_000])).toEqual([
-      ...[1_000, 2_000, 4_000, 8_000, 16_000, 5_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000],
-    ]);
+    const waits = (await waitsWhereFound([35_000])).map((ms) => ms / 1_000);
+    expect(waits).toEqual([1, 2, 4, 8, 16, 5, 1, 2, 4, 8, 16, 32, 60]);
   });
 
   test("never makes a wait longer", async () => {

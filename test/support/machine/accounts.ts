@@ -178,7 +178,8 @@ function handOver(
   { before, after }: Record<"before" | "after", { uid: number; gid: number }>,
 ): void {
   const { uid, gid, kind } = files.stat(path) ?? { uid: 0, gid: 0, kind: "other" };
-  files.setAttributes(path, {
+  // The files of a model wait for nothing.
+  void files.setAttributes(path, {
     uid: uid === before.uid ? after.uid : uid,
     gid: gid === before.gid ? after.gid : gid,
   });
