@@ -208,7 +208,7 @@ function restoreBlock(
   const at = placeBeside(place, { others, present: found?.first }, host);
   const isAsNoted = raw !== undefined && (others.length === 0 || lineBreakOf(others) === raw.amid);
   const restored = insertLines(others, at, isAsNoted ? toLines(raw.text) : blockLines(spec));
-  if (unended !== true || at !== others.length) return restored;
+  if (unended !== true || at !== others.length) return [...withEnd(restored, unended, host)];
   return restored.map((line, index) => (index === restored.length - 1 ? { ...line, end: "" } : line));
 }
 

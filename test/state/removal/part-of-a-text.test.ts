@@ -12,8 +12,14 @@ const line = (text: string, more: JsonObject = {}): JsonObject => {
   return { id: text, type: "line", path: "/etc/x", line: text, ...more };
 };
 const block = { id: "block", type: "block", path: "/etc/x", content: "in\n" };
+const inPlace = line("B", { match: "b" });
+const taken = line("b", { ensure: "absent" });
+const stood = "a\n# BEGIN block\nold\n# END block";
 const create = { create: true };
 const entry = (name: string): JsonObject => ({ id: name, type: "host_entry", name, ip: "10.0.0.5" });
+const mount = (path: string): JsonObject => {
+  return { id: path, type: "mount", path, device: "/dev/sdb1", fstype: "ext4", ensure: "present" };
+};
 const setting = (key: string, path: string): JsonObject => {
   return { id: key, type: "sysctl", key, value: key.endsWith("rmem") ? "1 2 3" : "1", path };
 };
@@ -34,7 +40,39 @@ const cases: Record<string, [path: string, before: string | null, ...sets: JsonO
   "a block before a line": ["/etc/x", "a\nb", [block, line("c")], [line("c")]],
   "lines that made the file": ["/etc/x", null, [line("c", create), line("d", create)], [line("d", create)]],
   "a line that made the file of a block": ["/etc/x", null, [line("c", create), block], [block]],
+  "a line before one in the place of the last": ["/etc/x", "a\nb", [line("d"), inPlace], [inPlace], []],
+  "a line before one that took the last away": ["/etc/x", "a\r\nb", [line("d"), taken], [taken], []],
+  "a line before the last of several equal ones": ["/etc/x", "b\nb", [line("d"), inPlace], [inPlace], []],
+  "a line before a block that stood at the end": [
+    "/etc/x",
+    stood,
+    [line("d")],
+    [line("d"), block],
+    [block],
+    [],
+  ],
   "entries of hosts": ["/etc/hosts", "127.0.0.1 localhost", [entry("a"), entry("b")], [entry("b")]],
+  "an entry of hosts before the last, which is another now": [
+    "/etc/hosts",
+    "127.0.0.1 localhost\n10.0.0.9 b",
+    [entry("a"), entry("b")],
+    [entry("b")],
+  ],
+  "a mount before the last, which is another now": [
+    "/etc/fstab",
+    "/dev/sdb1 /mnt/b ext4 ro 0 0",
+    [mount("/mnt/a"), mount("/mnt/b")],
+    [mount("/mnt/b")],
+  ],
+  "a setting before the last, which is another now": [
+    "/etc/sysctl.d/own.conf",
+    "net.ipv4.tcp_rmem = 4 5 6",
+    [
+      setting("net.ipv4.ip_forward", "/etc/sysctl.d/own.conf"),
+      setting("net.ipv4.tcp_rmem", "/etc/sysctl.d/own.conf"),
+    ],
+    [setting("net.ipv4.tcp_rmem", "/etc/sysctl.d/own.conf")],
+  ],
   settings: [
     "/etc/sysctl.d/own.conf",
     null,

@@ -192,10 +192,12 @@ export function restoreLines(
     return { at, line: { text: line.text, end: endOf(line, own[index], others) } };
   });
   // From the last on, so that no place moves.
-  return coming
+  const restored = coming
     .toReversed()
     .toSorted((a, b) => b.at - a.at)
-    .reduce((restored, { at, line }) => insertLines(restored, at, [line]), [...others]);
+    .reduce((standing, { at, line }) => insertLines(standing, at, [line]), [...others]);
+  // The last line may be one that comes back: whoever noted the end may have found it as its own.
+  return [...withEnd(restored, unended, host)];
 }
 
 /** A line ends as it did, unless somebody gave the file other line breaks meanwhile. */
