@@ -176,7 +176,7 @@ export interface ResourceRemoving<Spec = unknown> {
   gone?(spec: Spec, prior: Prior): Prior | null;
   /**
    * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`), which the first part alone
-   * noted, is noted with those that came later when that one goes. Default: it is no part of one.
+   * noted, is noted with those that came later when that one goes. Default, and where it throws: it is no part of one.
    */
   partOf?(spec: Spec): string;
 }

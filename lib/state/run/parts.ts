@@ -92,7 +92,8 @@ function inheritTexts(
   return after.map((entry) => {
     const { prior } = entry;
     const type = prior && types.get(prior.type);
-    const text = type ? texts.get(textOf(prior, types) ?? "") : undefined;
+    const name = type ? textOf(prior, types) : null;
+    const text = name === null ? undefined : texts.get(name);
     if (!type || !text || placeOf(entry) < text.place) return entry;
     const noted = { ...prior, spec: { ...text.notes, ...prior.spec } };
     return readPrior(noted, type) ? { ...entry, prior: noted } : entry;
@@ -117,8 +118,13 @@ function notedText(prior: Prior, types: ResourceTypes): NotedText | null {
 
 function textOf(prior: Prior, types: ResourceTypes): string | null {
   const type = types.get(prior.type);
-  const spec = type?.removing?.partOf && readPrior(prior, type);
-  return spec ? (type?.removing?.partOf?.(spec.spec) ?? null) : null;
+  try {
+    const spec = type?.removing?.partOf && readPrior(prior, type);
+    return spec ? (type?.removing?.partOf?.(spec.spec) ?? null) : null;
+  } catch {
+    // The machine is changed by now: what is applied is kept, whatever a type of somebody's own does.
+    return null;
+  }
 }
 
 function heirOf(

@@ -5,6 +5,8 @@
  */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../lib/json.ts";
+import type { ResourceTypes } from "../../../lib/state/resource-type.ts";
+import { resourceTypes } from "../../../lib/state/resources/index.ts";
 import { wholeMachine } from "../../support/machine/whole-machine.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
@@ -40,9 +42,9 @@ const cases: Record<string, [path: string, before: string | null, ...sets: JsonO
   "a block before a line": ["/etc/x", "a\nb", [block, line("c")], [line("c")]],
   "lines that made the file": ["/etc/x", null, [line("c", create), line("d", create)], [line("d", create)]],
   "a line that made the file of a block": ["/etc/x", null, [line("c", create), block], [block]],
-  "a line before one in the place of the last": ["/etc/x", "a\nb", [line("d"), inPlace], [inPlace], []],
-  "a line before one that took the last away": ["/etc/x", "a\r\nb", [line("d"), taken], [taken], []],
-  "a line before the last of several equal ones": ["/etc/x", "b\nb", [line("d"), inPlace], [inPlace], []],
+  "a line before one in the place of the last": ["/etc/x", "a\nb", [line("d"), inPlace], [inPlace]],
+  "a line before one that took the last away": ["/etc/x", "a\r\nb", [line("d"), taken], [taken]],
+  "a line before the last of several equal ones": ["/etc/x", "b\nb", [line("d"), inPlace], [inPlace]],
   "a line before a block that stood at the end": [
     "/etc/x",
     stood,
@@ -113,4 +115,42 @@ test("what somebody wrote into a file that was made for lines keeps it", async (
   state.write("/etc/x", `${state.read("/etc/x")}mine\n`);
   await state.run("apply", []);
   expect(state.read("/etc/x")).toBe("mine\n");
+});
+
+/** A `line` of somebody who says otherwise what it is a part of. */
+function linesOf(partOf: () => string): { types: ResourceTypes } {
+  const type = resourceTypes.get("line")!;
+  return {
+    types: new Map([...resourceTypes, ["line", { ...type, removing: { ...type.removing, partOf } }]]),
+  };
+}
+
+test("a type of one's own whose text has no name leaves alone what is no part of a text", async () => {
+  const state = new StateFixture(wholeMachine());
+  const folder = "/etc/systemd/system/app.service.d";
+  for (const path of ["/etc/systemd", "/etc/systemd/system", folder])
+    if (!state.host.files.stat(path)) state.host.files.makeDirectory(path, { mode: 0o755 });
+  const dropIn = {
+    id: "drop",
+    type: "systemd_unit",
+    name: "app.service",
+    drop_in: "x.conf",
+    content: "[Unit]\n",
+  };
+  const own = linesOf(() => "");
+  await state.run("apply", declare([line("c", create), dropIn]), own);
+  await state.run("apply", declare([dropIn]), own);
+  expect((await state.run("apply", [], own)).status).toBe("succeeded");
+  expect(state.host.files.list(folder)).toEqual([]);
+});
+
+test("a type of one's own that can't say what it is a part of is a part of nothing, and what was done is kept", async () => {
+  const state = new StateFixture(wholeMachine());
+  const own = linesOf(() => {
+    throw new Error("It broke.");
+  });
+  await state.run("apply", declare([line("c", create), line("d", create)]), own);
+  expect((await state.run("apply", declare([line("d", create)]), own)).status).toBe("succeeded");
+  expect(state.read("/etc/x")).toBe("d\n");
+  expect(state.applied.map(({ resource }) => resource.resource_id)).toEqual(["d"]);
 });
