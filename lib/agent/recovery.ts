@@ -101,7 +101,8 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
   const owed = owedAfter(operation, { owed: applied.owed, names, isComplete });
   if (!differs && owed === applied.owed) return;
   const identityOf = (resource: ResolvedResource): string => names.of(resource);
-  applied.replace(inheritParts([...known.values()], noted, { types: context.types, identityOf }), owed);
+  const { types, host } = context;
+  applied.replace(inheritParts([...known.values()], noted, { types, identityOf, host }), owed);
 }
 
 /** Whatever was applied may have been taken away, or changed, by what the journal lost. */

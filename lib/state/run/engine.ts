@@ -95,7 +95,7 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
     }
     const { failedAnew, ...walked } = await walk(items, run, run.mode === "plan" ? foresight : null);
     const identityOf = (resource: ResolvedResource): string => identities.of(resource);
-    walked.applied = inheritParts(walked.applied, applied, { types, identityOf });
+    walked.applied = inheritParts(walked.applied, applied, { types, identityOf, host: run.host });
     const error = await settle(run);
     const hasFailed = failedAnew || error !== undefined;
     return { status: statusOf(walked.results, run, hasFailed), ...walked, ...(error && { error }) };

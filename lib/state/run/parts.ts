@@ -4,6 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import { partConflict } from "../conflicts.ts";
 import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
+import { bothEnds, type Digests, notedEnd } from "../resources/shared/kept-lines.ts";
 import { claimedParts, findContradictions, sharingType, type SharingType } from "../shared-parts.ts";
 import type { AppliedResource } from "./applied-resource.ts";
 import { read } from "./prepared.ts";
@@ -51,17 +52,22 @@ export function tellDeclaredParts(
 export function inheritParts(
   after: readonly AppliedResource[],
   before: ReadonlyMap<string, AppliedResource>,
-  { types, identityOf }: { types: ResourceTypes; identityOf: (resource: ResolvedResource) => string },
+  {
+    types,
+    identityOf,
+    host,
+  }: { types: ResourceTypes; identityOf: (resource: ResolvedResource) => string; host: Digests },
 ): AppliedResource[] {
   // Most machines have nothing of the kind, and each run comes by here.
   const hasParts = ({ prior }: AppliedResource): boolean =>
-    prior !== null && (types.get(prior.type)?.sharing !== undefined || notedText(prior, types) !== null);
+    prior !== null &&
+    (types.get(prior.type)?.sharing !== undefined || notedText(prior, types, host) !== null);
   if (![...before.values()].some(hasParts)) return [...after];
   const staying = new Set(after.map(({ resource }) => identityOf(resource)));
   const places = new Map([...before.keys()].map((identity, place) => [identity, place]));
   const placeOf = ({ resource }: AppliedResource): number => places.get(identityOf(resource)) ?? Infinity;
   const gone = [...before.values()].filter((entry) => !staying.has(identityOf(entry.resource)));
-  let entries = inheritTexts(after, gone, { types, placeOf });
+  let entries = inheritTexts(after, gone, { types, placeOf, host });
   for (const { resource, prior } of gone) {
     const type = prior && sharingType(prior, types);
     const left = type && readPrior(prior, type);
@@ -79,14 +85,18 @@ export function inheritParts(
 function inheritTexts(
   after: readonly AppliedResource[],
   gone: readonly AppliedResource[],
-  { types, placeOf }: { types: ResourceTypes; placeOf: (entry: AppliedResource) => number },
+  {
+    types,
+    placeOf,
+    host,
+  }: { types: ResourceTypes; placeOf: (entry: AppliedResource) => number; host: Digests },
 ): AppliedResource[] {
   const texts = new Map<string, { notes: JsonObject; place: number }>();
   for (const entry of gone) {
-    const text = entry.prior && notedText(entry.prior, types);
+    const text = entry.prior && notedText(entry.prior, types, host);
     if (!text) continue;
     const { notes, place } = texts.get(text.name) ?? { notes: {}, place: placeOf(entry) };
-    texts.set(text.name, { notes: { ...text.notes, ...notes }, place });
+    texts.set(text.name, { notes: withNotes(notes, text.notes), place });
   }
   if (texts.size === 0) return [...after];
   return after.map((entry) => {
@@ -95,7 +105,7 @@ function inheritTexts(
     const name = type ? textOf(prior, types) : null;
     const text = name === null ? undefined : texts.get(name);
     if (!type || !text || placeOf(entry) < text.place) return entry;
-    const noted = { ...prior, spec: { ...text.notes, ...prior.spec } };
+    const noted = { ...prior, spec: withNotes(prior.spec, text.notes) };
     return readPrior(noted, type) ? { ...entry, prior: noted } : entry;
   });
 }
@@ -107,13 +117,20 @@ interface NotedText {
 }
 
 /** What a part of a text noted of the whole; null = nothing. */
-function notedText(prior: Prior, types: ResourceTypes): NotedText | null {
-  const { unended, remove_empty } = prior.spec;
-  // `true` is about the part itself.
-  const end = typeof unended === "string" && { unended };
+function notedText(prior: Prior, types: ResourceTypes, host: Digests): NotedText | null {
+  const { remove_empty } = prior.spec;
+  const unended = notedEnd(prior.spec, host);
+  const end = unended !== undefined && { unended };
   const made = remove_empty !== undefined && { remove_empty };
   const name = end || made ? textOf(prior, types) : null;
   return name === null ? null : { name, notes: { ...end, ...made } };
+}
+
+/** What was noted, and what another noted of the same text. */
+function withNotes(spec: JsonObject, more: JsonObject): JsonObject {
+  const [own, other] = [spec["unended"], more["unended"]];
+  const ends = typeof own === "string" && typeof other === "string" && { unended: bothEnds(own, other) };
+  return { ...more, ...spec, ...ends };
 }
 
 function textOf(prior: Prior, types: ResourceTypes): string | null {

@@ -54,6 +54,21 @@ const cases: Record<string, [path: string, before: string | null, ...sets: JsonO
     [],
   ],
   "entries of hosts": ["/etc/hosts", "127.0.0.1 localhost", [entry("a"), entry("b")], [entry("b")]],
+  "one in the place of the last before a line that came later": [
+    "/etc/x",
+    "a\nb",
+    [inPlace],
+    [inPlace, line("d")],
+    [line("d")],
+  ],
+  "one that took the last away before a line that came later": [
+    "/etc/x",
+    "a\r\nb",
+    [taken],
+    [taken, line("d")],
+    [line("d")],
+  ],
+  "the end of three": ["/etc/x", "a\nb", [inPlace], [inPlace, line("d")], [line("d"), block], [block]],
   "an entry of hosts before the last, which is another now": [
     "/etc/hosts",
     "127.0.0.1 localhost\n10.0.0.9 b",

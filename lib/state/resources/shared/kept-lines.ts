@@ -4,10 +4,13 @@
  */
 import { z } from "zod";
 import type { Host } from "../../../host/host.ts";
+import type { Json, JsonObject } from "../../../json.ts";
 import { insertLines, lineBreakOf, type TextLine, withoutLines } from "./text-lines.ts";
 
 /** So many lines on either side tell where a place is. */
 const anchorLength = 3;
+/** So many ends fit where an older agent had room for one. */
+const maxEnds = 3;
 const top = "top";
 const bottom = "bottom";
 
@@ -35,7 +38,7 @@ export const keptLineSchema = z.strictObject({
 
 export type KeptLine = z.infer<typeof keptLineSchema>;
 
-/** The digest of a last line of others that had no line break; `true` as an older agent noted that there was one. */
+/** The digest of a last line of others that had no line break, or several with a space between; `true` as an older agent noted that there was one. */
 export const unendedSchema = z.union([z.boolean(), z.string().max(64)]);
 
 type Unended = z.infer<typeof unendedSchema> | undefined;
@@ -82,10 +85,31 @@ export function noteEnd(
   return last?.end === "" && !isOwn(last.text) ? { unended: digestOf(last, host) } : {};
 }
 
+/** What `prior` noted of the end of its text, also with a line of its own: once that stands again, it is one like the others. */
+export function notedEnd({ unended, kept }: JsonObject, host: Digests): string | undefined {
+  // `true` is about the part itself.
+  if (typeof unended === "string") return unended;
+  // What most lines say is not read in full: each run comes by here.
+  const last = Array.isArray(kept) ? kept.find((line) => isObject(line) && line["end"] === "") : undefined;
+  const line = last === undefined ? undefined : keptLineSchema.safeParse(last).data;
+  return line && digestOf(line, host);
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The ends that two noted: each saw the text at another time. */
+export function bothEnds(one: string, other: string): string {
+  const ends = new Set([...one.split(" "), ...other.split(" ")]);
+  return [...ends].slice(0, maxEnds).join(" ");
+}
+
 /** The lines of others with an end as it was noted. */
 export function withEnd(lines: readonly TextLine[], unended: Unended, host: Digests): readonly TextLine[] {
   const last = lines.at(-1);
-  if (!last || typeof unended !== "string" || digestOf(last, host) !== unended) return lines;
+  if (!last || typeof unended !== "string" || !unended.split(" ").includes(digestOf(last, host)))
+    return lines;
   return [...lines.slice(0, -1), { ...last, end: "" }];
 }
 
