@@ -125,9 +125,9 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   const old = readStamp(files, path);
   const listed = await listArchive(file, limit, machine);
   const own = new Map((old?.entries ?? []).map((entry) => [entry.name, entry]));
-  const coming = await plan(path, listed, { own, files: inside, machine });
   const kinds = new Map(listed.map(({ name, kind }) => [name, kind]));
   const leaving = [...own.values()].filter(({ name, kind }) => kinds.get(name) !== kind);
+  const coming = await plan(path, listed, { own, leaving, files: inside, machine });
   const stamp: Stamp = {
     sha256,
     strip_components: file.strip,
@@ -174,21 +174,29 @@ function foldersOfOthers(
   return standing;
 }
 
+interface Standing {
+  own: ReadonlyMap<string, StampEntry>;
+  /** Those of ours that are taken away before anything is extracted. */
+  leaving: readonly StampEntry[];
+  files: HostFiles;
+  machine: Machine;
+}
+
 /** What will be ours: folders that stand already are not. `HOST_ERROR` where something of somebody else's is in the way. */
 async function plan(
   path: string,
   listed: readonly ListedEntry[],
-  { own, files, machine }: { own: ReadonlyMap<string, StampEntry>; files: HostFiles; machine: Machine },
+  { own, leaving, files, machine }: Standing,
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
+  const places = new Set(leaving.filter(({ kind }) => kind !== "folder").map(({ name }) => name));
   // Folders in the place of something of ours, such as a link, which is gone by then: nothing is below them, wherever it leads.
   const cleared = new Set<string>();
   const want = ({ name, kind, mode }: Omit<ListedEntry, "size">): void => {
     if (name === stampName || name.startsWith(`${stampName}.`)) throw refuse(name, "is a name of our own");
     const isBelow = cleared.has(name.slice(0, Math.max(0, name.lastIndexOf("/"))));
     const stat = isBelow ? null : files.stat(`${path}/${name}`);
-    const isLeaving = own.has(name) && own.get(name)?.kind !== "folder";
-    const replaces = isLeaving && stat !== null && stat.kind !== "directory";
+    const replaces = places.has(name) && stat !== null && stat.kind !== "directory";
     if (kind === "folder" && (isBelow || replaces)) cleared.add(name);
     if (stat && !own.has(name)) {
       if (kind === "folder" && stat.kind === "directory") return;

@@ -71,13 +71,26 @@ function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
     if (kind === "link") refuseOutside(name, parts.length - 1, target ?? "");
     if (type === "h" && entries.get(partsOf(target ?? "", strip).join("/"))?.kind !== "file")
       throw unsafe(name, "is a hard link to something that is not in the archive");
-    if (place !== "") entries.set(place, { name: place, kind, mode: modeOf(permissions), size });
+    if (place === "") continue;
+    const earlier = entries.get(place)?.kind ?? kind;
+    // The one that the program meets first stands while it extracts what is listed between them.
+    if ((earlier === "folder") !== (kind === "folder")) throw unsafe(name, "is a folder, and none");
+    entries.set(place, { name: place, kind, mode: modeOf(permissions), size });
   }
-  for (const { name } of entries.values()) {
-    const above = entries.get(name.slice(0, Math.max(0, name.lastIndexOf("/"))));
-    if (above && above.kind !== "folder") throw unsafe(name, "is below something that is no folder");
-  }
+  refuseBelow(entries);
   return [...entries.values()];
+}
+
+/** Refuses whatever is below a link or a file, however deep and in whatever order. */
+function refuseBelow(entries: ReadonlyMap<string, ListedEntry>): void {
+  // With the lowest character in the place of the slash, what is below a name follows it at once.
+  const sorted = [...entries.keys()].map((name) => name.replaceAll("/", "\0")).toSorted();
+  let above: string | null = null;
+  for (const sortable of sorted) {
+    const name = sortable.replaceAll("\0", "/");
+    if (above !== null && name.startsWith(above)) throw unsafe(name, "is below something that is no folder");
+    above = entries.get(name)?.kind === "folder" ? null : `${name}/`;
+  }
 }
 
 /** From "rwxr-x---"; an archive of a system without such bits has fewer letters. */

@@ -38,6 +38,17 @@ describe("an archive is refused for", () => {
     ["a hard link to what is not in it", line("h", "a link to etc/passwd"), "is a hard link"],
     ["a hard link to a link", line("l", "l -> x") + line("h", "a link to l"), "is a hard link"],
     ["a file below a link", line("l", "a -> b") + line("-", "a/x"), "is below something that is no folder"],
+    ["a file deep below a link", line("l", "a -> b") + line("-", "a/x/y/z"), "is below something"],
+    ["a file deep below a link that comes later", line("-", "a/x/y") + line("l", "a -> b"), "is below"],
+    ["another spelling of what is below a link", line("l", "./a -> b") + line("-", "a//./x/y"), "is below"],
+    [
+      "a hard link below a link",
+      line("-", "f") + line("l", "a -> b") + line("h", "a/x/y link to f"),
+      "is below",
+    ],
+    ["a file deep below a file", line("-", "a") + line("-", "a/x/y"), "is below something"],
+    ["a link that is a folder then", line("l", "a -> b") + line("-", "a/x") + line("d", "a/"), "and none"],
+    ["a folder that is a link then", line("d", "a/") + line("l", "a -> b"), "and none"],
     ["a device", "crw-r--r-- 0/0 1,3 2026-11-21 15:54:00 null\n", "is neither file"],
     ["a name that is no text", line("-", "\\377"), "is no UTF-8"],
     ["a line that can't be read", "what is this?\n", "is neither file"],
@@ -56,7 +67,22 @@ describe("an archive is refused for", () => {
     ]);
     expect(() => readZipList(zip("lrwxrwxrwx", "a"))).toThrow(/is a link/);
     expect(() => readZipList(zip("-rw-r--r--", "../a"))).toThrow(/leads out/);
+    const deep = zip("-rw-r--r--", "a") + zip("-rw-r--r--", "a/x/y");
+    expect(() => readZipList(deep)).toThrow(/is below something/);
   });
+});
+
+test("what is stripped from names does not tell a link from the folder at its place", () => {
+  const list = line("l", "one/a -> b") + line("-", "two/a/x/y");
+  expect(() => readTarList(list, 1)).toThrow(/is below something/);
+  expect(readTarList(list, 0)).toHaveLength(2);
+});
+
+test("what is listed twice is what it is at last", () => {
+  expect(readTarList(line("l", "a -> b") + line("-", "a") + line("d", "c/") + line("d", "./c"), 0)).toEqual([
+    { name: "a", kind: "file", mode: 0o644, size: 2 },
+    { name: "c", kind: "folder", mode: 0o644, size: 2 },
+  ]);
 });
 
 test.each([
