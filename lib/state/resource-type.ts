@@ -175,6 +175,11 @@ export interface ResourceRemoving<Spec = unknown> {
    */
   gone?(spec: Spec, prior: Prior): Prior | null;
   /**
+   * Adds to what stood before what it has to know of the texts that other resources are about and that stay, by path: what is theirs by
+   * now is not come back to. Looks at nothing. Default: as it was captured.
+   */
+  withEdits?(spec: Spec, editsOf: (path: string) => readonly TextEdit[]): Spec;
+  /**
    * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`), which the first part alone
    * noted, is noted with those that came later when that one goes. Default, and where it throws: it is no part of one.
    */

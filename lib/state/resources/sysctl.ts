@@ -15,6 +15,7 @@ import type { Host } from "../../host/host.ts";
 import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { madeOfNothing, type TextEdit } from "../text-edits.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import {
@@ -80,6 +81,8 @@ const sysctlPriorSchema = properties.extend({
   live: z.string().max(4096).optional(),
   /** Other files, as they stood before later versions named them. */
   elsewhere: z.array(keptFileSchema).max(100).optional(),
+  /** Files in which other resources say the setting by now. */
+  taken: z.array(pathSchema).optional(),
 });
 
 /** Properties of a `sysctl`, and those of a captured one. */
@@ -103,7 +106,7 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
   apply,
   capture,
   describe: describeChange,
-  removing: { priorSchema: sysctlPriorSchema, extendPrior, partOf: (spec) => spec.path },
+  removing: { priorSchema: sysctlPriorSchema, extendPrior, withEdits, partOf: (spec) => spec.path },
 });
 
 function check(spec: SysctlSpec, host: Host): Change[] {
@@ -112,9 +115,18 @@ function check(spec: SysctlSpec, host: Host): Change[] {
   return [...compare(spec, host), ...elsewhere(spec).flatMap((other) => compareFile(other, host))];
 }
 
-/** The other files that versions of the setting named, as they stood. */
-function elsewhere({ key, elsewhere: files = [] }: SysctlSpec): SysctlSpec[] {
-  return files.map((file) => ({ key, ensure: file.kept ? "present" : "absent", ...file }));
+/** The other files that versions of the setting named and that are nobody else's by now, as they stood. */
+function elsewhere({ key, elsewhere: files = [], taken = [] }: SysctlSpec): SysctlSpec[] {
+  const own = files.filter(({ path }) => !taken.includes(path));
+  return own.map((file) => ({ key, ensure: file.kept ? "present" : "absent", ...file }));
+}
+
+/** Leaves alone each file that another resource says as a whole, or in which it sets the key. */
+function withEdits(spec: SysctlSpec, editsOf: (path: string) => readonly TextEdit[]): SysctlSpec {
+  const says = (other: TextEdit): boolean =>
+    other.isWhole === true || ownLines(spec, toLines(madeOfNothing(other))).length > 0;
+  const paths = [spec, ...(spec.elsewhere ?? [])].map(({ path }) => path);
+  return { ...spec, taken: paths.filter((path) => editsOf(path).some(says)) };
 }
 
 function compareFile(spec: SysctlSpec, host: Host): Change[] {
@@ -131,6 +143,7 @@ function compare(spec: SysctlSpec, host: Host): Change[] {
   if (wanted !== undefined && live !== normalize(wanted)) {
     changes.push({ property: "value", before: live, after: normalize(wanted) });
   }
+  if (isTaken(spec)) return changes;
   const text = readText(spec.path, host);
   // A file that somebody took away has no place for what stood in it.
   if (text === null && (spec.kept ?? spec.line) !== undefined) return changes;
@@ -158,7 +171,7 @@ async function apply(
     await act({ argv: ["sysctl", "-q", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
   if (!changes.some(({ property }) => property === "line" || property === "file")) return;
-  for (const each of [spec, ...elsewhere(spec)]) {
+  for (const each of [...(isTaken(spec) ? [] : [spec]), ...elsewhere(spec)]) {
     signal.throwIfAborted();
     const text = readText(each.path, host);
     // A file that somebody took away has no place for what stood in it.
@@ -169,6 +182,8 @@ async function apply(
     } else if (text !== null) host.files.removeFile(each.path);
   }
 }
+
+const isTaken = ({ path, taken }: SysctlSpec): boolean => taken?.includes(path) === true;
 
 function edit(spec: SysctlSpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const own = new Set(ownLines(spec, lines));

@@ -21,7 +21,7 @@ import type { AppliedResource } from "./applied-resource.ts";
 import { captureAll } from "./capture.ts";
 import { claimsOn, Scope, withClaims } from "./claims.ts";
 import { examineAll } from "./examine.ts";
-import { refuseFights } from "./fights.ts";
+import { refuseFights, tellEdits } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
 import { inheritParts, tellDeclaredParts } from "./parts.ts";
@@ -149,6 +149,7 @@ function plannedItems(
       return leaver ? [removalItem(leaver, { types, identity }, scope.outside(entry))] : [];
     };
     items.unshift(...leaving.reverse().flatMap(remove));
+    tellEdits(items, outsideOf(applied, scope), { identities, types, applied });
   }
   tellDeclaredParts(items, types, outsideOf(applied, scope));
   hideSecrets(items, [...applied.values()], { types, identities });

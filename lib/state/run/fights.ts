@@ -5,7 +5,7 @@ import { WorkBudget } from "../../internal/work.ts";
 import { fightConflict } from "../conflicts.ts";
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
-import { type Fight, findFights, sharedTexts, type TextClaim } from "../text-edits.ts";
+import { type Fight, findFights, sharedTexts, type TextClaim, type TextEdit } from "../text-edits.ts";
 import type { Identities } from "./identities.ts";
 import { read } from "./prepared.ts";
 import { contradictsApplied } from "./shared-things.ts";
@@ -57,6 +57,38 @@ export function refuseFights(
   for (const sharers of shared) {
     const owner = sharers.find(({ edit }) => edit.isWhole === true && edit.edit === null);
     if (owner) for (const sharer of sharers) if (sharer.identity !== owner.identity) guard(sharer, owner);
+  }
+}
+
+/**
+ * Tells each removal that asks for it what others, which were applied and stay, make of the texts that it would bring back. Those
+ * that come with the run come after it.
+ *
+ * @param outside - What modules were applied with that the run is not about.
+ */
+export function tellEdits(
+  items: readonly StateItem[],
+  outside: readonly ResolvedResource[],
+  {
+    identities,
+    types,
+    applied,
+  }: { identities: Identities; types: ResourceTypes; applied: ReadonlyMap<string, unknown> },
+): void {
+  const asking = items.filter(({ removal, target }) => removal && target?.type.removing?.withEdits);
+  if (asking.length === 0) return;
+  const staying = items.filter(({ removal, identity }) => !removal && applied.has(identity));
+  const others = outside.map((resource) => ({ resource, ...read(resource, types) }));
+  const edits = [...staying, ...others].flatMap(({ resource, target }) =>
+    resource.skip || !target ? [] : (target.type.edits?.(target.spec) ?? []),
+  );
+  const editsOf = (path: string): TextEdit[] => {
+    const real = identities.realPath(path);
+    return edits.filter(({ of }) => of.startsWith("/") && identities.realPath(of) === real);
+  };
+  for (const item of asking) {
+    const { type, spec } = item.target!;
+    item.target = { type, spec: type.removing?.withEdits?.(spec, editsOf) ?? spec };
   }
 }
 

@@ -141,3 +141,54 @@ test("a later version in another file is taken back in every file that was named
   expect([file, made].map((path) => state.host.files.stat(path))).toEqual([null, null]);
   expect([state.read(edited), state.read(live)]).toEqual(["a = 1\nnet.ipv4.ip_forward = 7\nb = 1", "0\n"]);
 });
+
+const made = "/etc/sysctl.d/made.conf";
+const line = "net.ipv4.ip_forward = 1\n";
+
+/** One module with the setting, in these files one after the other. */
+async function moved(...paths: string[]): Promise<StateFixture> {
+  const state = new StateFixture(memoryMachine());
+  for (const path of paths) {
+    const one = declare([{ id: "s", type: "sysctl", key: "net.ipv4.ip_forward", value: "1", path }], "one");
+    expect((await state.run("apply", one, { scope: ["one"] })).status).toBe("succeeded");
+  }
+  return state;
+}
+
+test.each([
+  ["an earlier one", [file, made, file], { type: "file", path: made, content: line }],
+  ["an earlier one, as something else", [file, made, file], { type: "file", path: made, content: "x = 1\n" }],
+  ["an earlier one, to be gone", [file, made, file], { type: "file", path: made, ensure: "absent" }],
+  ["the first one", [made, file], { type: "file", path: made, content: line }],
+  ["the only one", [made], { type: "file", path: made, content: line }],
+  ["the line in an earlier one", [file, made, file], { type: "line", path: made, line: line.trim() }],
+])("a file that another module declares by now is left to it: %s", async (_what, paths, definition) => {
+  const state = await moved(...paths);
+  const two = declare([{ id: "t", ...definition }], "two");
+  expect((await state.run("apply", two, { scope: ["two"] })).status).toBe("succeeded");
+  const { results } = await state.run("apply", [], { scope: ["one"] });
+  expect(results).toMatchObject([{ outcome: "changed", action: "remove" }]);
+  expect((await state.run("plan", two, { scope: ["two"] })).results).toMatchObject([
+    { outcome: "unchanged" },
+  ]);
+  expect(state.read(live)).toBe("0\n");
+  expect(state.host.files.stat(file)).toBeNull();
+});
+
+test("a file that comes with the run that takes the setting away comes after it, and is left to it from then on", async () => {
+  const state = await moved(file, made, file);
+  const declared = declare([{ id: "t", type: "file", path: made, content: line }]);
+  for (const outcome of ["changed", "unchanged"])
+    expect((await state.run("apply", declared)).results.at(0)).toMatchObject({ outcome });
+  expect([state.read(made), state.host.files.stat(file)]).toEqual([line, null]);
+  await state.run("apply", []);
+  expect(state.host.files.stat(made)).toBeNull();
+});
+
+test("a file in which another declares something else gives the line back", async () => {
+  const state = await moved(file, made, file);
+  const two = declare([{ id: "t", type: "line", path: made, line: "vm.swappiness = 1" }], "two");
+  await state.run("apply", two, { scope: ["two"] });
+  await state.run("apply", [], { scope: ["one"] });
+  expect(state.read(made)).toBe("vm.swappiness = 1\n");
+});
