@@ -80,3 +80,16 @@ test("a number that somebody changed by hand is planned as it is applied", async
   ]);
   expect(told(applied)).toEqual(foretold(plan, applied));
 });
+
+test("what becomes of a home that is a link is unknown where the number changes, and only there", async () => {
+  const state = new StateFixture(wholeMachine());
+  await state.run("apply", declare([user({ uid: 2000, create_home: false })]));
+  state.host.files.makeDirectory("/srv/deploy", { uid: 2000 });
+  state.host.files.makeSymlink("/home/deploy", "/srv/deploy");
+  const plan = await state.run("plan", declare([user({ uid: 2001 })]));
+  expect(plan.results).toMatchObject([
+    { outcome: "unknown", message: expect.stringContaining("The home /home/deploy is a link") },
+  ]);
+  const other = await state.run("plan", declare([user({ uid: 2000, comment: "x" })]));
+  expect(other.results).toMatchObject([{ outcome: "would_change" }]);
+});

@@ -77,9 +77,13 @@ function foreseePrimary(before: number, after: number, host: ForeseenMachine): v
 }
 
 /** As usermod(8) does it: what the user, or the group, has in the home goes with the number, where the home is the user's. */
-function foreseeOwner(before: UserEntry, after: UserEntry, { files }: ForeseenMachine): void {
+function foreseeOwner(before: UserEntry, after: UserEntry, host: ForeseenMachine): void {
   if (before.uid === after.uid && before.gid === after.gid) return;
+  const { files } = host;
   const stat = after.home.startsWith("/") ? files.stat(after.home) : null;
+  // Some versions of it refuse that, others follow the link.
+  if (stat?.kind === "symlink")
+    host.cannotTell(`The home ${after.home} is a link: usermod may refuse to hand over what it leads to.`);
   if (stat?.kind !== "directory" || (stat.uid !== before.uid && stat.uid !== after.uid)) return;
   files.handOver(after.home, { from: before, to: after });
 }
