@@ -124,6 +124,8 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   const inside = files.below(path);
   const old = readStamp(files, path);
   const listed = await listArchive(file, limit, machine);
+  // Only what turns out to be what was listed is put into its place.
+  if (listed.some(({ isDoubtful }) => isDoubtful)) stage.open();
   const own = new Map((old?.entries ?? []).map((entry) => [entry.name, entry]));
   const kinds = new Map(listed.map(({ name, kind }) => [name, kind]));
   const leaving = [...own.values()].filter(({ name, kind }) => kinds.get(name) !== kind);

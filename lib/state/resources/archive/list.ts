@@ -9,6 +9,8 @@ export interface ListedEntry {
   mode: number | null;
   /** Bytes, as the archive says. */
   size: number;
+  /** Whether its program, or the file system, may make something else of it than the list says. */
+  isDoubtful?: true;
 }
 
 interface RawEntry {
@@ -18,6 +20,7 @@ interface RawEntry {
   name: string;
   /** Where a link points, as it is stored. */
   target: string | null;
+  isDoubtful?: boolean;
 }
 
 const tarLine = /^(.)(\S+) \S+ +(\d+)(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
@@ -36,15 +39,19 @@ export function readTarList(list: string, strip: number): ListedEntry[] {
   return toEntries(raw, strip);
 }
 
-const zipLine = /^(\S+) +\d+\.\d+ +\S+ +(\d+) \S+ +\S+ +\S+ +\S+ (.*)$/;
+const zipLine = /^(\S+) +\d+\.\d+ +(\S+) +(\d+) \S+ +\S+ +\S+ +\S+ (.*)$/;
 
 /** Reads what `unzip -Z -s` writes. `HOST_ERROR` for what is not safe. */
 export function readZipList(list: string): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
-    const [, mode = "", size = "0", name = ""] = zipLine.exec(line) ?? [];
+    const [, mode = "", system = "", size = "0", name = ""] = zipLine.exec(line) ?? [];
     if (mode.startsWith("l")) throw unsafe(name, "is a link, which a zip archive may not hold");
+    // It is extracted with slashes in their place.
+    if (system === "fat" && name.includes("\\")) throw unsafe(name, "has backslashes");
     const type = name.endsWith("/") ? "d" : (mode[0] ?? "");
-    return { type, permissions: mode.slice(1), size: Number(size), name, target: null };
+    // A control character is listed as "^A", and a link may be listed as something of which nobody knows what it is.
+    const isDoubtful = /[?^\uFFFD]/.test(name) || (mode.startsWith("?") && system !== "fat");
+    return { type, permissions: mode.slice(1), size: Number(size), name, target: null, isDoubtful };
   });
   return toEntries(raw, 0);
 }
@@ -63,7 +70,7 @@ const kinds: Readonly<Record<string, ListedEntry["kind"]>> = {
 
 function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
   const entries = new Map<string, ListedEntry>();
-  for (const { type, permissions, size, name, target } of raw) {
+  for (const { type, permissions, size, name, target, isDoubtful } of raw) {
     const kind = kinds[type];
     if (kind === undefined) throw unsafe(name, "is neither file, folder nor link");
     const parts = partsOf(name, strip);
@@ -72,25 +79,35 @@ function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
     if (type === "h" && entries.get(partsOf(target ?? "", strip).join("/"))?.kind !== "file")
       throw unsafe(name, "is a hard link to something that is not in the archive");
     if (place === "") continue;
-    const earlier = entries.get(place)?.kind ?? kind;
+    const earlier = entries.get(place);
     // The one that the program meets first stands while it extracts what is listed between them.
-    if ((earlier === "folder") !== (kind === "folder")) throw unsafe(name, "is a folder, and none");
-    entries.set(place, { name: place, kind, mode: modeOf(permissions), size });
+    if (earlier && (earlier.kind === "folder") !== (kind === "folder"))
+      throw unsafe(name, "is a folder, and none");
+    const doubt = (isDoubtful || earlier?.isDoubtful) && { isDoubtful: true as const };
+    entries.set(place, { name: place, kind, mode: modeOf(permissions), size, ...doubt });
   }
-  refuseBelow(entries);
-  return [...entries.values()];
+  const listed = [...entries.values()];
+  const below = findBelow(listed, (name) => name);
+  if (below) throw unsafe(below.name, "is below something that is no folder");
+  // For some file systems names are one that differ in case or in how a letter is put together.
+  const led = findBelow(listed, (name) => name.normalize("NFD").toUpperCase());
+  if (led) led.isDoubtful = true;
+  return listed;
 }
 
-/** Refuses whatever is below a link or a file, however deep and in whatever order. */
-function refuseBelow(entries: ReadonlyMap<string, ListedEntry>): void {
+/** Finds something below a link or a file, however deep and in whatever order. */
+function findBelow(
+  entries: readonly ListedEntry[],
+  spell: (name: string) => string,
+): ListedEntry | undefined {
   // With the lowest character in the place of the slash, what is below a name follows it at once.
-  const sorted = [...entries.keys()].map((name) => name.replaceAll("/", "\0")).toSorted();
+  const spelled = entries.map((entry) => ({ entry, key: spell(entry.name).replaceAll("/", "\0") }));
   let above: string | null = null;
-  for (const sortable of sorted) {
-    const name = sortable.replaceAll("\0", "/");
-    if (above !== null && name.startsWith(above)) throw unsafe(name, "is below something that is no folder");
-    above = entries.get(name)?.kind === "folder" ? null : `${name}/`;
+  for (const { entry, key } of spelled.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))) {
+    if (above !== null && key.startsWith(above)) return entry;
+    if (entry.kind !== "folder") above = `${key}\0`;
   }
+  return undefined;
 }
 
 /** From "rwxr-x---"; an archive of a system without such bits has fewer letters. */

@@ -91,6 +91,9 @@ function watch(
   };
 }
 
+/** Names keep what looks like a version, and control characters: without them it may be the name of something else. */
+const asListed = ["-V", "-^"];
+
 /** Extracts everything into a folder, over what stands there. */
 export async function extractArchive(file: ArchiveFile, folder: string, machine: Machine): Promise<void> {
   const extract = [
@@ -103,7 +106,7 @@ export async function extractArchive(file: ArchiveFile, folder: string, machine:
   ];
   const argv: HostCommand["argv"] =
     file.format === "zip"
-      ? ["unzip", "-q", "-o", archiveWord, "-d", intoWord]
+      ? ["unzip", "-q", "-o", ...asListed, archiveWord, "-d", intoWord]
       : ["tar", ...extract, ...tarOptions(file), `--directory=${intoWord}`];
   const opens = { [archiveWord]: file.path, [intoWord]: folder };
   await act({ ...inLocale(argv, file.format), opens, onOutput: () => {} }, { ...machine, staysInRoot: true });

@@ -25,7 +25,7 @@ class Scene {
   readonly folder = temporaryFolder();
   readonly path = join(this.folder, "out");
   readonly outside = join(this.folder, "outside");
-  readonly #host = new LocalHost({ stateFolder: join(this.folder, "state") });
+  readonly host = new LocalHost({ stateFolder: join(this.folder, "state") });
   #applied: AppliedResource[] = [];
 
   constructor() {
@@ -56,7 +56,7 @@ class Scene {
       mode: "apply",
       desired: declare(source === null ? [] : [definition]),
       applied: this.#applied,
-      host: this.#host,
+      host: this.host,
       clock: systemClock,
       signal: new AbortController().signal,
       timeoutMs: 60_000,
@@ -120,4 +120,23 @@ describe.skipIf(!hasPrograms("archives with links", "tar", "find"))("an archive 
       expect({ mode, mtimeMs }).toEqual({ mode: before.mode, mtimeMs: before.mtimeMs });
     },
   );
+
+  test.each([
+    ["case", ["X -> theirs", "x/d/f"]],
+    ["how a letter is put together", ["\u00fc -> theirs", "u\u0308/d/f"]],
+  ])("with names that may be one where %s does not count is extracted apart", async (_what, entries) => {
+    const scene = new Scene();
+    const theirs = scene.theirs("theirs/d/f");
+    const { host } = scene;
+    const run = host.run.bind(host);
+    const into: unknown[] = [];
+    host.run = (command, signal) => {
+      if (command.argv.includes("--extract")) into.push(Object.values(command.opens ?? {}).at(-1));
+      return run(command, signal);
+    };
+    expect(await scene.run(scene.pack(...entries))).toMatchObject({ outcome: "changed" });
+    expect(into).toEqual([expect.stringContaining(join(scene.folder, "state"))]);
+    expect(readFileSync(theirs, "utf8")).toBe("theirs");
+    expect(readFileSync(join(scene.path, entries[1] ?? ""), "utf8")).toBe("archived");
+  });
 });
