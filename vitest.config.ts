@@ -49,6 +49,7 @@ export default defineConfig({
     // Ends what hangs, and nothing that is only slow: machines are shared.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     // What files import is loaded once in each process, not for each file: loading takes longer than most tests.
     isolate: false,
     projects: [

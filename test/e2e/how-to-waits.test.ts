@@ -57,7 +57,7 @@ describe("what waits for the server on a page", () => {
     expect(waitsOfUpgrades).toHaveLength(2);
   });
 
-  it.each(waits)("ends with an error where no server comes: %s", { timeout: 30_000 }, async (line) => {
+  it.each(waits)("ends with an error where no server comes: %s", async (line) => {
     expect(await run(line, await freePort(), 1)).toEqual({ code: 7, stdout: "" });
   });
 

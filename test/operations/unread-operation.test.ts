@@ -51,4 +51,4 @@ it("ends as its agent says, whichever read of it fails once", async () => {
     expect({ failing, status }).toEqual({ failing, status: "succeeded" });
     if (!hasFailed) break;
   }
-}, 30_000);
+});

@@ -91,7 +91,7 @@ describe("a channel of the audit log", () => {
         last_delivery: { delivered: true },
       }),
     );
-  }, 30_000);
+  });
 
   it("counts the attempts for each event by itself, also where one is told and the next is not in one go", async () => {
     const refused = [0, 1, 2, 3, 4, 6];
@@ -111,7 +111,7 @@ describe("a channel of the audit log", () => {
     await expect.poll(() => [...new Set(sequences(received))]).toEqual(events.map(([sequence]) => sequence));
     expect(sequences(received).slice(0, 8)).toEqual([0, 0, 0, 0, 0, 0, 1, 1].map((at) => events[at]![0]));
     expect(test.events.filter(({ event_type }) => event_type === "channel.failed")).toEqual([]);
-  }, 30_000);
+  });
 
   it("tells what its filters let pass, and nothing while it is disabled; then what came meanwhile", async () => {
     const { url, received } = await startReceiver((response) => response.end());
@@ -210,5 +210,5 @@ describe("a channel of the audit log", () => {
     expect(await test.orchestrator.channels.get(systemCaller, { id })).toMatchObject({
       last_delivery: { delivered: false, error: "the certificate is not trusted" },
     });
-  }, 30_000);
+  });
 });

@@ -197,7 +197,7 @@ describe("what an operator read", () => {
     expect(await test.storage.count("notification_reads")).toBe(1);
     await pass(test, 60 * dayMs, 24 * 3_600_000);
     expect(await test.storage.count("notification_reads")).toBe(0);
-  }, 30_000);
+  }, 120_000);
 
   it("is refused for what there is not", async () => {
     const id = "0197a5b4-6d1e-7c3a-9f00-0123456789ab";
