@@ -68,11 +68,19 @@ function begin(
 ): forge.pki.Certificate {
   const certificate = forge.pki.createCertificate();
   certificate.publicKey = keys;
-  // Positive: the first bit of a number in DER is its sign.
-  certificate.serialNumber = `00${randomBytes(16).toString("hex")}`;
+  certificate.serialNumber = toSerialNumber(randomBytes(16));
   certificate.validity.notBefore = new Date(nowMs - earlyMs);
   certificate.validity.notAfter = new Date(nowMs + days * dayMs);
   return certificate;
+}
+
+/**
+ * A serial number of 16 bytes in hex. Its first byte is from 0x40 to 0x7f: the first bit of a number in DER is its sign, and one that begins
+ * with zeros must be written without them (X.690, 8.3.2), or nobody reads the certificate.
+ */
+export function toSerialNumber(bytes: Uint8Array): string {
+  const [first = 0, ...rest] = bytes;
+  return Buffer.from([(first & 0x3f) | 0x40, ...rest]).toString("hex");
 }
 
 async function newKeys(): Promise<{ keys: forge.pki.PublicKey; key: string }> {

@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { expect, test } from "vitest";
-import { createAuthority } from "../../../../adapters/cli/work/tls/authority.ts";
+import { createAuthority, toSerialNumber } from "../../../../adapters/cli/work/tls/authority.ts";
 import { OwnCertificate } from "../../../../adapters/cli/work/tls/own-certificate.ts";
 import { createApp } from "../../../../adapters/h3/app.ts";
 import { listenApp } from "../../../../adapters/h3/serve.ts";
@@ -83,6 +83,16 @@ test("is made anew where the machine has another name, and where its clock went 
   time.nowMs -= 30 * dayMs;
   const third = await make(["new.example"]).read();
   expect(Date.parse(new X509Certificate(third.cert).validFrom)).toBeLessThan(time.nowMs);
+});
+
+/** One in 512 began with so many zeros that it could not be read: "authority.pem is damaged" at the first start. */
+test("has a serial number that reads as one whatever was drawn", () => {
+  for (const first of [0x00, 0x01, 0x3f, 0x40, 0x7f, 0x80, 0xff])
+    for (const second of [0x00, 0x7f, 0x80, 0xff]) {
+      const serial = toSerialNumber(Uint8Array.of(first, second, ...Array<number>(14).fill(0)));
+      expect(serial).toMatch(/^[4-7][0-9a-f]{31}$/);
+      expect(serial.slice(2, 4)).toBe(second.toString(16).padStart(2, "0"));
+    }
 });
 
 /** Names with an underscore were left out; an address that is written in another way was looked for in vain at every look. */
