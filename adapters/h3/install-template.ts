@@ -210,15 +210,14 @@ tell_standing() {
   list="fleetwright agents list --status pending"
   [ -n "$token" ] || { echo "It waits to be approved: $list"; return 0; }
   tries=0
-  until is_done; do
+  until is_done || [ "$tries" -ge 15 ]; do
     tries=$((tries + 1))
-    if [ "$tries" -gt 15 ]; then
-      echo "It is not approved after 15 s: the token may be used up, expired, revoked or wrong, or the server can't be reached. Its log says more, and on the server: $list"
-      return 0
-    fi
     sleep 1
   done
-  echo "It is approved."
+  if is_done; then echo "It is approved."
+  elif [ -f "$state/enrolled.json" ]; then echo "It came in by another token before, and has not brought this one yet. Its log says more."
+  else echo "It is not approved after 15 s: the token may be used up, expired, revoked or wrong, or the server can't be reached. Its log says more, and on the server: $list"
+  fi
 }
 
 main() {
@@ -263,7 +262,7 @@ main() {
     echo "The rest of an agent that was never installed is gone from this machine."
     exit 0
   fi
-  [ -n "$token$inherited" ] || fail "FLEETWRIGHT_ENROLMENT_TOKEN is empty."
+  [ -n "$token$inherited" ] || [ -f "$state/identity.json" ] || fail "FLEETWRIGHT_ENROLMENT_TOKEN is empty."
   case "$token" in *[!A-Za-z0-9_-]*) fail "that is no enrolment token." ;; esac
   if [ -f "$etc/agent.conf" ] && ! obeys_server; then
     fail "this machine has an agent of another server: $etc/agent.conf does not name the key of $server. Nothing was changed."

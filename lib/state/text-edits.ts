@@ -51,16 +51,6 @@ export function noText(path: string, ensure: "present" | "absent"): TextEdit {
   return ensure === "absent" ? nothing : { ...nothing, isNoFile: true };
 }
 
-/** What a resource makes of an empty text; null where it makes none of it, or where nobody knows. */
-export function madeOfNothing({ edit }: TextEdit): string | null {
-  try {
-    return edit?.("") ?? null;
-  } catch (error) {
-    if (isOrchestratorError(error)) return null;
-    throw error;
-  }
-}
-
 /** A resource with one of the texts that it is about. */
 export interface TextClaim<Resource> {
   resource: Resource;

@@ -15,7 +15,7 @@ import type { Host } from "../../host/host.ts";
 import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { madeOfNothing, type TextEdit } from "../text-edits.ts";
+import type { TextEdit } from "../text-edits.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import {
@@ -81,7 +81,7 @@ const sysctlPriorSchema = properties.extend({
   live: z.string().max(4096).optional(),
   /** Other files, as they stood before later versions named them. */
   elsewhere: z.array(keptFileSchema).max(100).optional(),
-  /** Files in which other resources say the setting by now. */
+  /** Files that other resources say as a whole by now. */
   taken: z.array(pathSchema).optional(),
 });
 
@@ -121,12 +121,13 @@ function elsewhere({ key, elsewhere: files = [], taken = [] }: SysctlSpec): Sysc
   return own.map((file) => ({ key, ensure: file.kept ? "present" : "absent", ...file }));
 }
 
-/** Leaves alone each file that another resource says as a whole, or in which it sets the key. */
+/**
+ * Leaves alone each file that another resource says as a whole. One that says a part of it is no reason: what stood before would be
+ * forgotten, and come back with nobody.
+ */
 function withEdits(spec: SysctlSpec, editsOf: (path: string) => readonly TextEdit[]): SysctlSpec {
-  const says = (other: TextEdit): boolean =>
-    other.isWhole === true || ownLines(spec, toLines(madeOfNothing(other))).length > 0;
   const paths = [spec, ...(spec.elsewhere ?? [])].map(({ path }) => path);
-  return { ...spec, taken: paths.filter((path) => editsOf(path).some(says)) };
+  return { ...spec, taken: paths.filter((path) => editsOf(path).some(({ isWhole }) => isWhole === true)) };
 }
 
 function compareFile(spec: SysctlSpec, host: Host): Change[] {

@@ -249,7 +249,10 @@ describe("what the script says in the end of who lets the agent in", () => {
   });
 
   test("a token that does not count is told, with where to look", () => {
-    for (const before of ["identity.json", "enrolled.json of fwt_y", null])
+    expect(said("enrolled.json of fwt_y", { token: "fwt_x" })).toMatch(
+      /^It came in by another token before, .*\n$/,
+    );
+    for (const before of ["identity.json", null])
       expect(said(before, { token: "fwt_x" })).toMatch(
         /^It is not approved after 15 s: the token may be used up, .* agents list --status pending\n$/,
       );

@@ -161,7 +161,6 @@ test.each([
   ["an earlier one, to be gone", [file, made, file], { type: "file", path: made, ensure: "absent" }],
   ["the first one", [made, file], { type: "file", path: made, content: line }],
   ["the only one", [made], { type: "file", path: made, content: line }],
-  ["the line in an earlier one", [file, made, file], { type: "line", path: made, line: line.trim() }],
 ])("a file that another module declares by now is left to it: %s", async (_what, paths, definition) => {
   const state = await moved(...paths);
   const two = declare([{ id: "t", ...definition }], "two");
@@ -183,6 +182,26 @@ test("a file that comes with the run that takes the setting away comes after it,
   expect([state.read(made), state.host.files.stat(file)]).toEqual([line, null]);
   await state.run("apply", []);
   expect(state.host.files.stat(made)).toBeNull();
+});
+
+test("what stood before comes back where another module declares the same line, however it goes on", async () => {
+  for (const isFirst of [false, true]) {
+    const state = new StateFixture(memoryMachine());
+    state.write(file, "x = 1\nnet.ipv4.ip_forward = 3\ny = 1\n");
+    const one = declare(
+      [{ id: "s", type: "sysctl", key: "net.ipv4.ip_forward", value: "1", path: file }],
+      "one",
+    );
+    const two = declare([{ id: "t", type: "line", path: file, line: "net.ipv4.ip_forward = 1" }], "two");
+    const sets: [typeof one, string][] = [
+      [one, "one"],
+      [two, "two"],
+    ];
+    for (const [set, name] of isFirst ? sets.toReversed() : sets)
+      await state.run("apply", set, { scope: [name] });
+    for (const name of ["one", "two"]) await state.run("apply", [], { scope: [name] });
+    expect(state.read(file)).toBe("x = 1\nnet.ipv4.ip_forward = 3\ny = 1\n");
+  }
 });
 
 test("a file in which another declares something else gives the line back", async () => {

@@ -46,8 +46,8 @@ export function readZipList(list: string): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
     const [, mode = "", system = "", size = "0", name = ""] = zipLine.exec(line) ?? [];
     if (mode.startsWith("l")) throw unsafe(name, "is a link, which a zip archive may not hold");
-    // It is extracted with slashes in their place.
-    if (system === "fat" && name.includes("\\")) throw unsafe(name, "has backslashes");
+    // It is extracted with slashes in their place, unless it has one already.
+    if (system === "fat" && name.includes("\\") && !name.includes("/")) throw unsafe(name, "has backslashes");
     const type = name.endsWith("/") ? "d" : (mode[0] ?? "");
     // A control character is listed as "^A", and a link may be listed as something of which nobody knows what it is.
     const isDoubtful = /[?^\uFFFD]/.test(name) || (mode.startsWith("?") && system !== "fat");

@@ -8,6 +8,8 @@ import type { FileAttributes, HostFiles } from "../../../host/host.ts";
 import type { Machine } from "../shared/command.ts";
 import { eachEntry, type StampEntry, stampName } from "./stamp.ts";
 
+const setGroupId = 0o2000;
+
 /** A folder that only the agent can enter; made when it is needed. */
 export class Stage {
   readonly #path: string;
@@ -49,22 +51,29 @@ export class Stage {
     const folder = this.#folder;
     if (folder === null) return;
     const folders: { to: string; attributes: FileAttributes }[] = [];
-    await eachEntry(entries, this.#machine, ({ name, kind, mode }) => {
+    await eachEntry(entries, this.#machine, async ({ name, kind, mode }) => {
       const [from, to] = [`${folder}/${name}`, `${this.#path}/${name}`];
       const stat = this.#files.stat(from);
-      if (!stat) return undefined;
+      if (!stat) return;
+      const group = owner.gid === undefined ? this.#groupIn(to.slice(0, to.lastIndexOf("/"))) : null;
+      if (kind === "file" && group) await this.#files.setAttributes(from, { ...group, mode: stat.mode });
       if (kind !== "folder") return this.#inside.move(from, to);
-      const attributes = { ...owner, ...(mode !== undefined && { mode }) };
+      const attributes = { ...owner, ...group, ...(mode !== undefined && { mode }) };
       folders.push({ to, attributes });
       // Until it is filled the agent must be able to write there.
-      const own = { ...attributes, mode: (mode ?? stat.mode) | 0o700 };
+      const own = { ...attributes, mode: (mode ?? stat.mode | (group ? setGroupId : 0)) | 0o700 };
       if (!this.#inside.stat(to)) this.#inside.makeDirectory(to, own);
-      return undefined;
     });
     await eachEntry(folders, this.#machine, ({ to, attributes }) => {
       if (Object.keys(attributes).length > 0) return this.#inside.setAttributes(to, attributes);
       return undefined;
     });
+  }
+
+  /** The group that what is made in a folder gets, where that has the bit for it (inode(7), S_ISGID); null where it has not. */
+  #groupIn(folder: string): { gid: number } | null {
+    const stat = this.#inside.stat(folder);
+    return stat && (stat.mode & setGroupId) !== 0 ? { gid: stat.gid } : null;
   }
 
   /** Takes it away with all that is left in it. */

@@ -1,6 +1,8 @@
 /** Zip archives of which unzip makes something else than it lists. */
 import { execFileSync } from "node:child_process";
 import {
+  chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -136,6 +138,27 @@ describe.skipIf(!hasPrograms("zip archives", "unzip"))("a zip archive", () => {
     expect(await scene.run(zip({ name: "x\\d" }))).toMatchObject({ outcome: "changed" });
     expect(scene.names()).toEqual(["theirs", "x", "x\\d"]);
   });
+
+  test("with backslashes beside slashes, as git writes names of units, is extracted as it is", async () => {
+    const scene = new Scene();
+    const name = "units/system-systemd\\x2dcryptsetup.slice";
+    expect(await scene.run(zip({ name, system: fat, mode: 0 }))).toMatchObject({ outcome: "changed" });
+    expect(readdirSync(join(scene.path, "units"))).toEqual(["system-systemd\\x2dcryptsetup.slice"]);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    "that is extracted apart gives what it holds the group of the folder that says so",
+    async () => {
+      const scene = new Scene();
+      chownSync(scene.path, 0, 33);
+      chmodSync(scene.path, 0o2755);
+      expect(await scene.run(zip({ name: "app/x.txt", mode: 0o600 }))).toMatchObject({ outcome: "changed" });
+      const [folder, file] = ["app", "app/x.txt"].map((name) => statSync(join(scene.path, name)));
+      expect([folder!.gid, folder!.mode & 0o7777, file!.gid, file!.mode & 0o7777]).toEqual([
+        33, 0o2755, 33, 0o600,
+      ]);
+    },
+  );
 
   test("with a link that is listed as a file puts none there, and leaves what it leads to", async () => {
     const scene = new Scene();
