@@ -174,6 +174,13 @@ export class AgentService {
     return (await this.registry.find(nodeId)) !== null;
   }
 
+  /** Resolves where there is or was such an agent, so that what is kept of one that was removed can be read; `NOT_FOUND` where there never was. */
+  async requireRecord(nodeId: string): Promise<void> {
+    if ((await this.isKnown(nodeId)) || (await this.registry.wasRemoved(nodeId))) return;
+    // Once more, because one that was removed may have come back between the two.
+    await this.registry.read(nodeId);
+  }
+
   /** What to write with what is kept of an agent, so that it is not kept where the agent is removed meanwhile; null where there is no such agent. */
   expectThere(nodeId: string): Promise<Write | null> {
     return expectThere(this.#context, nodeId);

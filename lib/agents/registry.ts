@@ -90,12 +90,6 @@ export class AgentRegistry {
     return agent;
   }
 
-  /** Resolves where there is or was such an agent, so that what is kept of one that was removed can be read; `NOT_FOUND` where there never was. */
-  async requireRecord(nodeId: string): Promise<void> {
-    // The agent once more, because one that was removed may have come back between the two.
-    if (!(await this.find(nodeId)) && !(await this.wasRemoved(nodeId))) await this.read(nodeId);
-  }
-
   async attributes(nodeId: string): Promise<AttributesDocument | null> {
     return (await this.#context.storage.get<AttributesDocument>("agent_attributes", nodeId))?.value ?? null;
   }

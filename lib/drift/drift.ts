@@ -61,7 +61,7 @@ export class Drift {
   async list(caller: Caller, input: z.input<typeof listDriftInput>): Promise<Page<DriftRecord>> {
     await this.#context.authorize(caller, "drift.list");
     const { node_id, limit = 50, cursor } = parseInput(listDriftInput, input);
-    await this.#agents.registry.requireRecord(node_id);
+    await this.#agents.requireRecord(node_id);
     const page = await this.#context.storage.list<DriftDocument>("drift_records", {
       index: "by_node",
       equals: [node_id],

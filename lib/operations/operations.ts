@@ -119,7 +119,7 @@ export class Operations {
   ): Promise<Page<Operation>> {
     await this.#context.authorize(caller, "operations.listForAgent");
     const query = parseInput(listAgentOperationsInput, input);
-    await this.#agents.registry.requireRecord(query.node_id);
+    await this.#agents.requireRecord(query.node_id);
     return listOperations(this.#service.parts, query);
   }
 
