@@ -62,6 +62,9 @@ export const sysctlSchema = properties.refine(
   { path: ["value"], message: "is required" },
 );
 
+/** Of files that versions of a setting named, beside the first; what a later one finds in another is not noted. */
+const mostFiles = 100;
+
 /** A file as it stood. */
 const keptFileSchema = z.strictObject({
   path: pathSchema,
@@ -80,7 +83,7 @@ const sysctlPriorSchema = properties.extend({
   /** The value of the running kernel, where another or none stands in the file. */
   live: z.string().max(4096).optional(),
   /** Other files, as they stood before later versions named them. */
-  elsewhere: z.array(keptFileSchema).max(100).optional(),
+  elsewhere: z.array(keptFileSchema).max(mostFiles).optional(),
   /** Files that other resources say as a whole by now. */
   taken: z.array(pathSchema).optional(),
 });
@@ -286,7 +289,7 @@ function extendPrior(prior: Prior, spec: SysctlSpec, host: Host): Prior {
   const known = sysctlPriorSchema.parse(prior.spec);
   const lacksLive = ensure === "present" && known.live === undefined;
   const others = known.elsewhere ?? [];
-  const isKnownFile = [known, ...others].some((file) => file.path === path);
+  const isKnownFile = others.length >= mostFiles || [known, ...others].some((file) => file.path === path);
   if (!lacksLive && isKnownFile) return prior;
   const file = keptFileSchema.strip().parse(capture({ ...spec, ensure: "absent" }, host).spec);
   return {

@@ -174,6 +174,14 @@ test.each([
   expect(state.host.files.stat(file)).toBeNull();
 });
 
+test("a setting that was in more files than are remembered is removed all the same, and stays in the last of them alone", async () => {
+  const files = Array.from({ length: 103 }, (_, index) => `/etc/sysctl.d/${index}.conf`);
+  const state = await moved(...files);
+  const { results } = await state.run("apply", [], { scope: ["one"] });
+  expect(results).toMatchObject([{ outcome: "changed", action: "remove" }]);
+  expect(files.filter((path) => state.host.files.stat(path) !== null)).toEqual(files.slice(101));
+});
+
 test("a file that comes with the run that takes the setting away comes after it, and is left to it from then on", async () => {
   const state = await moved(file, made, file);
   const declared = declare([{ id: "t", type: "file", path: made, content: line }]);
