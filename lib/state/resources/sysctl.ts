@@ -124,10 +124,7 @@ function elsewhere({ key, elsewhere: files = [], taken = [] }: SysctlSpec): Sysc
   return own.map((file) => ({ key, ensure: file.kept ? "present" : "absent", ...file }));
 }
 
-/**
- * Leaves alone each file that another resource says as a whole. One that says a part of it is no reason: what stood before would be
- * forgotten, and come back with nobody.
- */
+/** Leaves alone each file that another resource says as a whole; with one that says a part, what stood before would be forgotten. */
 function withEdits(spec: SysctlSpec, editsOf: (path: string) => readonly TextEdit[]): SysctlSpec {
   const paths = [spec, ...(spec.elsewhere ?? [])].map(({ path }) => path);
   return { ...spec, taken: paths.filter((path) => editsOf(path).some(({ isWhole }) => isWhole === true)) };
