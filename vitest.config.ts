@@ -3,6 +3,14 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+// Files that boot copies of this machine and change only those. While they run nothing may change this machine, which is below each copy.
+const machines = [
+  "test/e2e/**/*.real.test.ts",
+  "test/state/resources/{authorized-key,hostname,package,package-repository,timezone}.real.test.ts",
+  "test/state/resources/{package,service}/*.real.test.ts",
+  "test/state/foreseen/asked-programs.real.test.ts",
+];
+
 // Files that change the machine itself, such as its packages and users, that listen to all of its network, or that hold up a whole processor
 // and count what that does to others: one after the other, with nothing beside them.
 const alone = [
@@ -58,7 +66,7 @@ export default defineConfig({
         test: {
           name: "together",
           include: ["test/**/*.test.ts"],
-          exclude: [...processes, ...alone],
+          exclude: [...processes, ...machines, ...alone],
           // By itself vitest leaves one processor to others, and runs one file at a time on two.
           maxWorkers: "100%",
           sequence: { groupOrder: 1 },
@@ -69,14 +77,29 @@ export default defineConfig({
         test: {
           name: "processes",
           include: processes,
-          exclude: alone,
+          exclude: [...machines, ...alone],
           maxWorkers: "100%",
           sequence: { groupOrder: 2 },
         },
       },
       {
         extends: true,
-        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 3 } },
+        test: {
+          name: "machines",
+          include: machines,
+          maxWorkers: "100%",
+          sequence: { groupOrder: 3 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: alone,
+          exclude: machines,
+          maxWorkers: 1,
+          sequence: { groupOrder: 4 },
+        },
       },
     ],
   },

@@ -1,11 +1,9 @@
-/** Plans that ask the programs of this machine: apt and useradd say the same afterwards, and nothing on it is different. */
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+/** Plans that ask the programs of a machine: apt and useradd say the same afterwards, and nothing on it is different. */
+import { beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { ResourceResult } from "../../../lib/state/result.ts";
-import { DebArchive } from "../../support/machine/deb-archive.ts";
-import { describeOnRealMachine, exitCode, output } from "../../support/machine/real-machine.ts";
+import { DebArchive, forgetSources } from "../../support/machine/deb-archive.ts";
+import { describeOnThrowawayMachine } from "../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../support/machine/real-state.ts";
 
 const one = "fleetwright-asked-one";
@@ -14,47 +12,39 @@ const needy = "fleetwright-asked-needy";
 /** Where package managers and useradd write, with times: what was written anew shows, even with the same content. */
 const places = ["/var/lib/apt", "/var/cache/apt", "/var/lib/dpkg", "/etc/apt"];
 const tables = ["/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow"];
+const needs = { programs: ["apt-get", "dpkg-deb", "gpg", "useradd"] };
 
-function snapshot(): unknown {
-  const files = places.flatMap((place) =>
-    readdirSync(place, { recursive: true, encoding: "utf8" }).map((name) => {
-      const { mtimeMs, size, mode } = lstatSync(join(place, name));
-      return [place, name, mtimeMs, size, mode];
-    }),
-  );
-  const packages = output("dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev} ${Version}\\n");
-  return { files, packages, tables: tables.map((path) => readFileSync(path, "utf8")) };
-}
-
-async function plan(...definitions: JsonObject[]): Promise<ResourceResult[]> {
-  using state = new RealState();
-  const before = snapshot();
-  const { results } = await state.run("plan", definitions);
-  expect(snapshot()).toEqual(before);
-  return results;
-}
-
-describeOnRealMachine("what a plan asks", { programs: ["apt-get", "dpkg-deb", "gpg", "useradd"] }, () => {
+describeOnThrowawayMachine("what a plan asks", needs, (machine) => {
   let archive: DebArchive;
-  let source: RealState;
+  const start = (): RealState => new RealState({ host: machine().host });
   const repository = (): JsonObject => {
     return { id: "source", type: "package_repository", name: "fleetwright-asked", ...archive.source };
   };
   beforeAll(async () => {
-    archive = new DebArchive([
+    forgetSources(machine());
+    archive = new DebArchive(machine(), [
       { name: one, version: "1.0" },
       { name: needy, version: "1.0", depends: "fleetwright-asked-nothing" },
     ]);
-    source = new RealState();
+    using source = start();
     await source.apply([repository()]);
   });
-  afterAll(async () => {
-    exitCode("dpkg", "--purge", one, needy);
-    await source.apply([]);
-    source[Symbol.dispose]();
-    archive[Symbol.dispose]();
-  });
 
+  const snapshot = (): unknown => ({
+    files: machine()
+      .output("find", ...places, "-printf", "%p %y %T@ %s %m\n")
+      .split("\n")
+      .sort(),
+    packages: machine().output("dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev} ${Version}\\n"),
+    tables: machine().output("cat", ...tables),
+  });
+  const plan = async (...definitions: JsonObject[]): Promise<ResourceResult[]> => {
+    using state = start();
+    const before = snapshot();
+    const { results } = await state.run("plan", definitions);
+    expect(snapshot()).toEqual(before);
+    return results;
+  };
   const pack = (name: string, more: JsonObject = {}): JsonObject => ({
     id: "p",
     type: "package",
@@ -80,7 +70,7 @@ describeOnRealMachine("what a plan asks", { programs: ["apt-get", "dpkg-deb", "g
       const wanted = { id: "p", type: "package", ...more };
       const [planned] = await plan(wanted);
       expect(planned).toMatchObject({ outcome: "failed", message: expect.stringMatching(words) });
-      using state = new RealState();
+      using state = start();
       expect(await state.apply([wanted])).toEqual([expect.stringContaining(`p ${planned?.code}: `)]);
     },
   );
@@ -103,8 +93,8 @@ describeOnRealMachine("what a plan asks", { programs: ["apt-get", "dpkg-deb", "g
   ])("useradd would refuse %s, and so does the plan", async (_what, more, options) => {
     const [result] = await plan({ id: "u", type: "user", name: "fleetwright-asked", ...more });
     expect(result).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
-    const before = readFileSync("/etc/passwd", "utf8");
-    expect(exitCode("useradd", ...options, "fleetwright-asked")).not.toBe(0);
-    expect(readFileSync("/etc/passwd", "utf8")).toBe(before);
+    const before = machine().output("cat", ...tables);
+    expect(machine().exitCode("useradd", ...options, "fleetwright-asked")).not.toBe(0);
+    expect(machine().output("cat", ...tables)).toBe(before);
   });
 });

@@ -1,37 +1,32 @@
-/** apt and dpkg of this machine, with an archive that the test makes; dpkg-query and apt-mark say what came of it. */
-import { existsSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { DebArchive } from "../../support/machine/deb-archive.ts";
-import { describeOnRealMachine, exitCode, output } from "../../support/machine/real-machine.ts";
+/** apt and dpkg of Debian, with an archive that the test makes; dpkg-query and apt-mark say what came of it. */
+import { beforeAll, expect, test } from "vitest";
+import { DebArchive, forgetSources } from "../../support/machine/deb-archive.ts";
+import { describeOnThrowawayMachine } from "../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../support/machine/real-state.ts";
 
 const one = "fleetwright-test-one";
 const two = "fleetwright-test-two";
 const apart = "fleetwright-test-apart";
-const status = (name: string): string =>
-  output("dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", name);
 
-describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "gpg"] }, () => {
+describeOnThrowawayMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "gpg"] }, (machine) => {
   let archive: DebArchive;
-  let source: RealState;
   beforeAll(async () => {
-    archive = new DebArchive([
+    forgetSources(machine());
+    archive = new DebArchive(machine(), [
       { name: one, version: "1.0" },
       { name: one, version: "1.1" },
       { name: two, version: "1.0", depends: one },
       { name: apart, version: "1.0", conflicts: one },
     ]);
-    source = new RealState();
+    using source = start();
     await source.apply([repository()]);
   });
-  afterAll(async () => {
-    // Whatever a test left, and however it failed.
-    exitCode("apt-mark", "unhold", one);
-    exitCode("dpkg", "--purge", apart, two, one);
-    await source.apply([]);
-    source[Symbol.dispose]();
-    archive[Symbol.dispose]();
-  });
+  const output = (program: string, ...args: string[]): string => machine().output(program, ...args);
+  const exitCode = (program: string, ...args: string[]): number | null =>
+    machine().exitCode(program, ...args);
+  const status = (name: string): string =>
+    output("dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", name);
+  const start = (): RealState => new RealState({ host: machine().host });
   const repository = () => ({
     id: "source",
     type: "package_repository",
@@ -40,7 +35,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   });
 
   test("installs, changes the version, holds, and takes away what it installed", async () => {
-    using state = new RealState();
+    using state = start();
     const wanted = (more: object) => [{ id: "p", type: "package", name: one, ...more }];
 
     const plan = await state.run("plan", wanted({ version: "1.0", hold: true }));
@@ -67,12 +62,12 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
     expect(await state.apply([])).toEqual([]);
 
     expect(await state.apply(wanted({ ensure: "purged" }))).toEqual(["p changed remove"]);
-    expect(existsSync(`/etc/${one}.conf`)).toBe(false);
+    expect(exitCode("test", "-e", `/etc/${one}.conf`)).toBe(1);
     expect(exitCode("dpkg-query", "-W", one)).toBe(1);
   });
 
   test("a hold that a later version asked for goes with the package", async () => {
-    using state = new RealState();
+    using state = start();
     const wanted = (more: object) => [{ id: "p", type: "package", name: one, ...more }];
     await state.apply(wanted({}));
     expect(await state.apply(wanted({ hold: true }))).toEqual(["p changed update"]);
@@ -81,7 +76,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   });
 
   test("does not take away what another package needs, and says which", async () => {
-    using state = new RealState();
+    using state = start();
     expect(await state.apply([{ id: "p", type: "package", name: one }])).toEqual(["p changed create"]);
     output("apt-get", "-y", "install", two);
     expect(await state.apply([])).toEqual([`p HOST_ERROR: Other packages need it and would go too: ${two}.`]);
@@ -91,7 +86,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   });
 
   test("what came along goes with the package, and nothing else", async () => {
-    using state = new RealState();
+    using state = start();
     // Configuration that another test left is listed, too.
     output("dpkg", "--purge", two, one);
     const before = [
@@ -113,7 +108,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   });
 
   test("what goes for a package is in the plan, and comes back with its marks", async () => {
-    using state = new RealState();
+    using state = start();
     output("apt-get", "-y", "install", two);
     expect(output("apt-mark", "showauto")).toContain(`${one}\n`);
     const marks = (): string[] => [
@@ -136,7 +131,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   });
 
   test("names that no source knows are a failure, also where apt would take them for something else", async () => {
-    using state = new RealState();
+    using state = start();
     output("apt-get", "-y", "install", one);
     // Taken for a removal, for a pattern, for a release, and for whatever provides it.
     const names = ["fleetwright-test-none", `${one}-`, "fleetwright.test-o", `${two}/stable`, "awk"];
