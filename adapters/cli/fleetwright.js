@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs";
 
-const main = new URL("../../dist/adapters/cli/main.js", import.meta.url);
+const main = new URL("../../dist/program/main.js", import.meta.url);
 if (existsSync(main)) {
   void import(main.href);
 } else {

@@ -52,7 +52,7 @@ function layOut(folder: string, root: string, completions: Record<string, string
   place(join(files, "fleetwright.service"), "usr/lib/systemd/system/fleetwright.service", 0o644);
   for (const licence of ["LICENSE-MIT", "LICENSE-APACHE", "LICENSE-NODE"])
     place(join(folder, licence), `usr/share/doc/fleetwright-server/${licence}`, 0o644);
-  const main = join(repository, "dist/adapters/cli/main.js");
+  const main = join(repository, "dist/program/main.js");
   run(process.execPath, [main, "man", "--write", join(root, "usr/share/man/man1")]);
   for (const [shell, path] of Object.entries(completions)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

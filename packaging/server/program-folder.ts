@@ -33,7 +33,7 @@ export function fillProgram(folder: string, architecture: Architecture, parts: B
     copyFileSync(join(repository, file), join(folder, file));
   mkdirSync(join(folder, "adapters/cli"), { recursive: true });
   copyFileSync(join(repository, "adapters/cli/fleetwright.js"), join(folder, "adapters/cli/fleetwright.js"));
-  for (const part of ["dist/lib", "dist/adapters"]) copyProgram(join(repository, part), join(folder, part));
+  copyProgram(join(repository, "dist/program"), join(folder, "dist/program"));
   placeDependencies(folder, architecture, parts.cache);
   const place = join(folder, "dist/agent");
   mkdirSync(place);

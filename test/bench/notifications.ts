@@ -19,7 +19,7 @@ const { appendEvents, fanOutFlags, faultsOf, startFanOutReceiver, tellAddress } 
   await import("../support/fan-out.ts");
 
 const count = Number(process.env["BENCH_EVENTS"] ?? 10_000);
-const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 async function startServer(folder: string) {
   const args = [

@@ -32,7 +32,7 @@ interface Server {
 
 async function startServer(folder: string, port: number): Promise<Server> {
   const args = ["serve", "--port", String(port), "--data-dir", folder, "--log-level", "error", "--json"];
-  const child = spawn(process.execPath, [here("../../dist/adapters/cli/main.js"), ...args], {
+  const child = spawn(process.execPath, [here("../../dist/program/main.js"), ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   let said = "";

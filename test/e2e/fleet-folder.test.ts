@@ -10,7 +10,7 @@ import { startCommandLine } from "../support/command-line.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const example = fileURLToPath(new URL("../../examples/fleet", import.meta.url));
-const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 interface Ended {
   code: number;

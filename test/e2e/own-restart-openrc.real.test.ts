@@ -12,7 +12,7 @@ const packages =
 
 const agentScript = (url: string): string => `#!/sbin/openrc-run
 command=${process.execPath}
-command_args="${sourceFolder}/dist/adapters/cli/main.js agent --url ${url} --state-dir /var/lib/fleetwright"
+command_args="${sourceFolder}/dist/program/main.js agent --url ${url} --state-dir /var/lib/fleetwright"
 command_background=true
 pidfile=/run/agent/own.pid
 retry=TERM/30/KILL/5

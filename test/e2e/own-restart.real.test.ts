@@ -7,7 +7,7 @@ import { eventually, startServerProcess } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const agentUnit = (url: string, more: string): string => `[Service]
-ExecStart=${process.execPath} ${sourceFolder}/dist/adapters/cli/main.js agent --url ${url} --state-dir /var/lib/fleetwright-%i
+ExecStart=${process.execPath} ${sourceFolder}/dist/program/main.js agent --url ${url} --state-dir /var/lib/fleetwright-%i
 Restart=always
 RestartSec=100ms
 ${more}

@@ -9,7 +9,7 @@ import { openSilentPath } from "../support/silent-path.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { Tmux } from "../support/tmux.ts";
 
-const main = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const main = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 const manyBytes = 50_000_000;
 
 async function startScene() {

@@ -15,7 +15,7 @@ import { freePort } from "../support/free-port.ts";
 import { eventually } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 /** A process both of whose outputs are what is given. */
 function start(args: readonly string[], output: number | "pipe"): ChildProcess {

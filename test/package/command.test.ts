@@ -14,7 +14,7 @@ it("says that it is not built yet, and starts what was built once it is", async 
   copyFileSync(join(import.meta.dirname, "../../adapters/cli/fleetwright.js"), linked);
   const run = () => promisify(execFile)(linked, ["status"]);
   await expect(run()).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("npm run build") });
-  mkdirSync(join(folder, "dist/adapters/cli"), { recursive: true });
-  writeFileSync(join(folder, "dist/adapters/cli/main.js"), "console.log(process.argv[2]);");
+  mkdirSync(join(folder, "dist/program"), { recursive: true });
+  writeFileSync(join(folder, "dist/program/main.js"), "console.log(process.argv[2]);");
   expect(await run()).toMatchObject({ stdout: "status\n", stderr: "" });
 });

@@ -11,7 +11,7 @@ import { createClient } from "fleetwright/client";
 import type { Client } from "fleetwright/client";
 import { readSigner } from "fleetwright/client/node";
 
-const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 /** A process of ours. */
 export class Program implements AsyncDisposable {

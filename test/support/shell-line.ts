@@ -6,7 +6,7 @@ import { eventually } from "./processes.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { Tmux } from "./tmux.ts";
 
-const main = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const main = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 /** How each shell is started so that it reads a file of ours alone, and what stands in that before the script. */
 const shells = {

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 export class Terminal implements AsyncDisposable {
   readonly #child: ChildProcess;

@@ -1,4 +1,5 @@
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { isOrchestratorError, OrchestratorError, systemClock, toHex } from "fleetwright";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
@@ -17,7 +18,9 @@ import { OwnCertificate } from "./tls/own-certificate.ts";
 import { CertificateRenewal } from "./tls/renewal.ts";
 
 /** What `npm run build:agent` made beside this very build. */
-const builtAgent = fileURLToPath(new URL("../../../agent", import.meta.url));
+const builtAgent = fileURLToPath(
+  new URL("dist/agent", pathToFileURL(createRequire(import.meta.url).resolve("fleetwright/package.json"))),
+);
 
 /** Runs the server until it is told to stop. */
 export async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {

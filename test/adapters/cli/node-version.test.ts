@@ -42,9 +42,9 @@ it("is found out before anything is loaded that an older one can't load", () => 
 });
 
 it.each([
-  ["dist/adapters/cli/main.js", ["serve", "--port", "0"]],
-  ["dist/adapters/cli/main.js", ["agent", "--url", "http://127.0.0.1:1"]],
-  ["dist/adapters/cli/main.js", ["--version"]],
+  ["dist/program/main.js", ["serve", "--port", "0"]],
+  ["dist/program/main.js", ["agent", "--url", "http://127.0.0.1:1"]],
+  ["dist/program/main.js", ["--version"]],
   ["dist/examples/server/main.js", ["--port", "0"]],
 ])("%s %j ends with one line", async (program, args) => {
   const folder = temporaryFolder();

@@ -7,7 +7,7 @@ const longest = 180;
 
 /** Puts `fleetwright` where npm would: the program of the build. */
 export function placeCommandLine(machine: ThrowawayMachine): void {
-  const program = `${process.execPath} ${sourceFolder}/dist/adapters/cli/main.js`;
+  const program = `${process.execPath} ${sourceFolder}/dist/program/main.js`;
   machine.write("/usr/local/bin/fleetwright", `#!/bin/sh\nexec ${program} "$@"\n`, 0o755);
 }
 
