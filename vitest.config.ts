@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -33,6 +34,22 @@ const processes = [
   "test/terminals/**/*.test.ts",
 ];
 
+// Short files that take a minute or more. A fresh checkout has only the sizes of files to go by, and would begin them last.
+const long = [
+  "architecture/contributing",
+  "package/own-ports",
+  "cli/completion-shells",
+  "how-to-agents.real",
+];
+
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => long.some((name) => moduleId.includes(name));
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // Tests import the package by its public name and run the sources, so that a stale build can't pass for a fresh one.
 export default defineConfig({
   resolve: {
@@ -60,6 +77,7 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // What files import is loaded once in each process, not for each file: loading takes longer than most tests.
     isolate: false,
+    sequence: { sequencer: LongFilesFirst },
     projects: [
       {
         extends: true,
