@@ -7,7 +7,7 @@
  * open:    output is recorded, then shown; the agent may send 1 MiB beyond what the one who types has seen, so that a slow viewer holds the
  *          program up and fills nothing
  * closing: at most 10 s for the agent to send the rest
- * ended:   from any state, once
+ * ended:   from any state, once; whoever attaches is shown what it had to show, and that it is over
  *
  * Nobody attached for 60 s, nobody typing for `terminalIdleSeconds`, or `terminalMaxSeconds` after it was opened, it is closed.
  */
@@ -49,6 +49,8 @@ export class LiveTerminal {
   /** Resolves when its end is written. */
   readonly done: Promise<void>;
   #isDone: () => void = () => {};
+  /** How it ended, once that is written. */
+  end: TerminalEnd | null = null;
   readonly window = new OutputWindow(keptBytes);
   readonly #parts: LiveTerminalParts;
   readonly #place: { session_id: string; node_id: string };
@@ -114,12 +116,10 @@ export class LiveTerminal {
     return this.#typed - this.#taken;
   }
 
-  /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended, or is not open yet. */
+  /** Somebody begins to see it; one who types takes the place of the one before. Errors where it is not open yet. */
   join(viewer: TerminalViewer): void {
-    if (this.#state === "ended" || this.#state === "opening") {
-      const message = `The terminal is ${this.#state === "ended" ? "closed" : "not open yet"}.`;
-      throw new OrchestratorError("INVALID_TRANSITION", { message });
-    }
+    if (this.#state === "opening")
+      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is not open yet." });
     if (viewer.types) this.#replaceBy(viewer);
     this.#viewers.add(viewer);
     this.#watchAttachment();
@@ -151,9 +151,8 @@ export class LiveTerminal {
     if (this.#state !== "open") return;
     this.#typed += bytes.length;
     this.#watchIdleness();
-    await this.#attempt(() =>
-      this.#parts.context.transport.sendStream(this.document.node_id, this.document.session_id, bytes),
-    );
+    const { node_id, session_id } = this.#place;
+    await this.#attempt(() => this.#parts.context.transport.sendStream(node_id, session_id, bytes));
   }
 
   async resize(cols: number, rows: number): Promise<void> {
@@ -224,6 +223,7 @@ export class LiveTerminal {
     const recording = isWhole ? "complete" : this.#recorder.size > 0 ? "partial" : "missing";
     const whole: TerminalEnd = { ...end, bytes: this.window.end, recording };
     await this.#parts.ended(this, whole);
+    this.end = whole;
     this.#isDone();
     for (const viewer of this.#viewers) viewer.ended(whole);
     this.#viewers.clear();

@@ -1,9 +1,11 @@
-/** How the end of a terminal is written down. */
+/** How the end of a terminal is written down, and what is kept of it for whoever lost the connection by then, or was not there yet. */
 import { systemCaller } from "../callers/caller.ts";
+import type { Clock, Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
+import type { LiveTerminal } from "./live-terminal.ts";
 import { hashRecording } from "./recording-hash.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
 
@@ -47,4 +49,59 @@ export async function writeEnd(
       metadata: { session_id, node_id, operator_id, reason, recording, ...facts },
     });
   });
+}
+
+/** As long as one who was cut off may come back to a terminal that is open. */
+const shownMs = 60_000;
+const keptBytes = 16_777_216;
+/** Memory of one that printed nothing, roughly: an operator may open many of them. */
+const leastBytes = 65_536;
+
+/** Whether somebody may still attach: while it is active and for a minute more, unless what it showed is gone with its holder. */
+export function isShown(
+  { status, closed_at, close_reason }: Pick<TerminalDocument, "status" | "closed_at" | "close_reason">,
+  nowMs: number,
+): boolean {
+  if (status === "active") return true;
+  return close_reason !== "server_lost" && nowMs - Date.parse(closed_at ?? "") < shownMs;
+}
+
+/** The terminals of this process that ended within the last minute, up to 16 MiB of what they showed: the oldest go first. */
+export class EndedTerminals {
+  readonly #clock: Clock;
+  readonly #mostBytes: number;
+  readonly #kept = new Map<string, { terminal: LiveTerminal; bytes: number; timer: Timer }>();
+  #bytes = 0;
+
+  constructor(clock: Clock, mostBytes: number = keptBytes) {
+    this.#clock = clock;
+    this.#mostBytes = mostBytes;
+  }
+
+  keep(terminal: LiveTerminal): void {
+    const { session_id } = terminal.document;
+    const bytes = leastBytes + terminal.window.end - terminal.window.start;
+    const timer = this.#clock.setTimer(shownMs, () => this.#drop(session_id));
+    this.#kept.set(session_id, { terminal, bytes, timer });
+    this.#bytes += bytes;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#bytes <= this.#mostBytes) return;
+      this.#drop(oldest);
+    }
+  }
+
+  find(sessionId: string): LiveTerminal | null {
+    return this.#kept.get(sessionId)?.terminal ?? null;
+  }
+
+  clear(): void {
+    for (const sessionId of this.#kept.keys()) this.#drop(sessionId);
+  }
+
+  #drop(sessionId: string): void {
+    const kept = this.#kept.get(sessionId);
+    kept?.timer.cancel();
+    this.#bytes -= kept?.bytes ?? 0;
+    this.#kept.delete(sessionId);
+  }
 }

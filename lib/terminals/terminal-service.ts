@@ -14,7 +14,7 @@ import type { TerminalDocument } from "./documents.ts";
 import { LeftTerminals } from "./left-terminals.ts";
 import { LiveTerminal } from "./live-terminal.ts";
 import { openMs, OpeningAnswers } from "./opening-answers.ts";
-import { writeEnd } from "./terminal-ends.ts";
+import { EndedTerminals, isShown, writeEnd } from "./terminal-ends.ts";
 import { TerminalHolders } from "./terminal-holders.ts";
 import { TerminalRetention } from "./terminal-retention.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
@@ -41,6 +41,7 @@ export class TerminalService {
   readonly #work: BackgroundWork;
   readonly #live = new Map<string, LiveTerminal>();
   readonly #ended = new Set<string>();
+  readonly #kept: EndedTerminals;
   /** Terminals that are about to be opened. */
   #reserved = 0;
   readonly #answers: OpeningAnswers;
@@ -51,6 +52,7 @@ export class TerminalService {
     this.#features = features;
     this.#work = new BackgroundWork(context);
     this.tickets = new Tickets(context);
+    this.#kept = new EndedTerminals(context.clock);
     this.holders = new TerminalHolders(context, this);
     this.#answers = new OpeningAnswers(context.clock);
     this.#left = new LeftTerminals(context, {
@@ -74,6 +76,7 @@ export class TerminalService {
       unlisten();
       await endRetention();
       await Promise.all([...this.#live.values()].map((terminal) => terminal.interrupt("server_lost")));
+      this.#kept.clear();
       await this.#work.stop();
       await endLeft();
     };
@@ -89,12 +92,12 @@ export class TerminalService {
   }
 
   /**
-   * Finds one that is open here.
+   * Finds one that is open here, or ended a moment ago.
    *
    * @throws {OrchestratorError} `INVALID_TRANSITION`.
    */
   require(sessionId: string): LiveTerminal {
-    const terminal = this.#live.get(sessionId);
+    const terminal = this.#live.get(sessionId) ?? this.#kept.find(sessionId);
     if (!terminal) throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
     return terminal;
   }
@@ -196,7 +199,7 @@ export class TerminalService {
   ): Promise<SocketHandlers> {
     const caller = await this.tickets.redeem(ticket, sessionId, (id, session) => this.#callerOf(id, session));
     const stored = await this.#context.storage.get<TerminalDocument>("terminals", sessionId);
-    if (stored?.value.status !== "active")
+    if (!stored || !isShown(stored.value, this.#context.clock.now()))
       throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
     const types = isOpener(caller, stored.value);
     const stream = this.#features.streams.open(caller);
@@ -253,6 +256,8 @@ export class TerminalService {
     this.#remember(session_id);
     await this.writeEnd(terminal.document, end);
     this.#live.delete(session_id);
+    // Else there is nothing to be missed.
+    if (end.bytes > 0 || end.exitCode !== undefined) this.#kept.keep(terminal);
   }
 
   /** Writes how a terminal ended, now or as soon as it can be; never rejects. */

@@ -21,6 +21,7 @@ import {
   type Terminal,
   type TerminalTicket,
 } from "./schemas.ts";
+import { isShown } from "./terminal-ends.ts";
 import { listTerminals, toTerminal } from "./terminal-list.ts";
 import { isOpener, type TerminalService } from "./terminal-service.ts";
 import { readTranscript } from "./transcript.ts";
@@ -114,7 +115,7 @@ export class Terminals {
   /**
    * Makes another ticket: for the one who opened it to attach again, or for an Admin to watch.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's; `INVALID_TRANSITION` where it has ended.
+   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's; `INVALID_TRANSITION` where it ended a minute ago or earlier.
    */
   async ticket(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<TerminalTicket> {
     await this.#context.authorize(caller, "terminals.ticket");
@@ -123,9 +124,8 @@ export class Terminals {
       "terminals.ticket",
       parseInput(terminalIdInput, input).session_id,
     );
-    if (terminal.status !== "active") {
+    if (!isShown(terminal, this.#context.clock.now()))
       throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
-    }
     const { ticket, write } = this.#service.tickets.issue(caller, terminal.session_id);
     await this.#context.storage.commit([write, ...(await this.#service.tickets.expired())]);
     return ticket;

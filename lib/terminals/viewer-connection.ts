@@ -48,7 +48,7 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
   /** Frames that are still to be worked on. */
   #waiting = 0;
 
-  /** Shows a terminal on a socket, of which the caller hands frames over from then on. Errors where it has ended. */
+  /** Shows a terminal on a socket, of which the caller hands frames over from then on. Errors where it is not open yet. */
   static attach(socket: FrameSocket, attachment: Attachment): ViewerConnection {
     const connection = new ViewerConnection(socket, attachment);
     connection.#begin();
@@ -166,6 +166,7 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     if (signal.aborted) return refuse();
     this.show();
     void terminal.noteSeen(this);
+    if (terminal.end !== null) this.ended(terminal.end);
   }
 
   async #type(bytes: Uint8Array): Promise<void> {

@@ -138,6 +138,19 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       expect(found.stdout).toMatch(/^\d+: code-130$/m);
     }, 180_000);
 
+    it("a program that ends at once shows what it printed, and its exit code is that of the command", async () => {
+      await using scene = await startScene();
+      {
+        using terminal = scene.at(80, 24, "terminal", "open", "web-1", "--shell", "/bin/uname");
+        expect(await terminal.exited()).toBe(0);
+        expect(terminal.screen).toMatch(/^Linux$/m);
+        expect(terminal.screen).not.toContain("closed");
+      }
+      using terminal = scene.at(80, 24, "terminal", "open", "web-1", "--shell", "/bin/false");
+      expect(await terminal.exited()).toBe(1);
+      expect(terminal.screen).not.toContain("closed");
+    }, 60_000);
+
     it("of any size a terminal is opened, replayed as it looked, and closed from outside", async () => {
       await using scene = await startScene();
       {

@@ -142,6 +142,8 @@ class Seat {
       ticket = this.#hasLeft || this.#end !== null ? null : await this.#comeBack();
     }
     if (this.#hasLeft) await this.#call.client.terminals.close(this.#sessionId).catch(() => {});
+    // Refused because it is long over: how it ended says more.
+    else if (this.#end?.type === "refused") await this.#askEnd().catch(() => {});
   }
 
   /** Says why it ended, unless its shell did or it was left, and gives the exit code. */
@@ -188,8 +190,7 @@ class Seat {
         if (!(error instanceof ApiError)) throw error;
         const { status, code, message } = error;
         if (!isPassing(error) && status !== 503) {
-          await this.#askEnd().catch(() => {});
-          this.#end ??= {
+          this.#end = {
             type: "refused",
             code,
             message: `The terminal can't be attached to again: ${message}`,

@@ -1,0 +1,88 @@
+/** Whoever attaches within a minute after a terminal has ended gets what they missed, and how it ended. */
+import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import type { LiveTerminal } from "../../lib/terminals/live-terminal.ts";
+import { OutputWindow } from "../../lib/terminals/output-window.ts";
+import { EndedTerminals } from "../../lib/terminals/terminal-ends.ts";
+import { openTerminal } from "../support/open-terminal.ts";
+import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
+import { waitFor } from "../support/wait-for.ts";
+
+it("a program that ended before anybody attached shows what it printed, and its exit code", async () => {
+  await using scene = await openTerminal({ shell: "/bin/uname" });
+  await scene.ended();
+  const viewer = scene.attach(scene.opened.ticket);
+  expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "exit" });
+  expect(viewer.messages.map(({ type }) => type)).toEqual(["opened", "exit", "closed"]);
+  expect(viewer.messages[0]).toMatchObject({ offset: 0 });
+  expect(viewer.messages[1]).toMatchObject({ exit_code: 0 });
+  expect(viewer.text).toBe("Linux\r\n");
+  await waitFor(() => expect(viewer.closedWith).toMatchObject({ code: 1000 }));
+  const { session_id } = scene.opened;
+  expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ viewers: 0 });
+});
+
+it("who was cut off while the shell ended comes back for the rest of it", async () => {
+  await using scene = await openTerminal();
+  const { session_id, ticket } = scene.opened;
+  const first = scene.attach(ticket);
+  await first.next("opened");
+  first.type("stty -echo; trap 'echo bye; exit 3' USR1; echo pid-$$-; read never\n");
+  await first.shows(/pid-\d+-\r\n/);
+  const { offset } = first;
+  first.socket.destroy();
+  await waitFor(async () =>
+    expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
+  );
+  process.kill(Number(/pid-(\d+)-/.exec(first.text)?.[1]), "SIGUSR1");
+  await scene.ended();
+  const again = await scene.terminals.ticket(scene.operator.caller, { session_id });
+  const second = scene.attach(again.ticket, { last_offset: offset });
+  await second.next("closed");
+  expect(second.messages).toMatchObject([
+    { type: "opened", offset, types: true },
+    { type: "exit", exit_code: 3 },
+    { type: "closed", status: "closed", reason: "exit" },
+  ]);
+  expect(second.text).toBe("bye\r\n");
+});
+
+it("after a minute it is closed for good, also with a ticket from before", async () => {
+  await using scene = await openTerminal({ shell: "/bin/uname" });
+  const { session_id } = scene.opened;
+  await scene.ended();
+  await scene.test.clock.advance(45_000);
+  const { ticket } = await scene.terminals.ticket(scene.operator.caller, { session_id });
+  await scene.test.clock.advance(15_000);
+  await expect(scene.terminals.ticket(scene.operator.caller, { session_id })).rejects.toMatchObject({
+    code: "INVALID_TRANSITION",
+  });
+  expect(await scene.attach(ticket).next("refused")).toMatchObject({ code: "INVALID_TRANSITION" });
+});
+
+it("one that ended at another process is shown from there", async () => {
+  await using scene = await terminalsElsewhere();
+  const { terminals, nodeId: node_id } = scene;
+  const { session_id, ticket } = await terminals.open(systemCaller, { node_id, shell: "/bin/uname" });
+  await waitFor(async () =>
+    expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "closed" }),
+  );
+  const viewer = scene.attach(session_id, ticket);
+  expect(await viewer.next("closed")).toMatchObject({ reason: "exit" });
+  expect(viewer.text).toBe("Linux\r\n");
+});
+
+it("what is kept of terminals that ended has a bound, and the oldest goes first", () => {
+  const clock = new FakeClock();
+  const ended = new EndedTerminals(clock, 350_000);
+  const one = (session_id: string, bytes: number): LiveTerminal => {
+    const window = new OutputWindow(1_000_000);
+    window.push(new Uint8Array(bytes));
+    return { document: { session_id }, window } as unknown as LiveTerminal;
+  };
+  for (const id of ["a", "b", "c"]) ended.keep(one(id, 100_000));
+  expect(["a", "b", "c"].map((id) => ended.find(id)?.document.session_id)).toEqual([undefined, "b", "c"]);
+  ended.clear();
+  expect(ended.find("c")).toBeNull();
+});
