@@ -35,6 +35,8 @@ export function toProgram(
   const folder = existsSync(account.home) ? account.home : "/";
   const environment = {
     ...accountEnvironment(account),
+    // What editors and pagers start: that of the account may be one that lets nobody in.
+    ...(setup.shell !== undefined && { SHELL: setup.shell }),
     PATH: path,
     TERM: "xterm-256color",
     LANG: "C.UTF-8",
