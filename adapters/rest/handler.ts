@@ -124,7 +124,8 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
     // What is made as it is sent is not made for nobody: a backup would be written into the audit log.
-    if (request.method === "HEAD" && route.produces !== null) return headOf(route.produces, requestId);
+    if (request.method === "HEAD" && route.produces !== null)
+      return replies.success({ route, output: headOf(route.produces), applied: null, requestId });
     // An old token is not in the way of a sign-in, with a key or without.
     const isKeyed = info.idempotency_key !== null && route.isProtected;
     if (route.isStream || isKeyed) {
@@ -187,12 +188,10 @@ function createFailure(logger: Logger, replies: Replies) {
 }
 
 /** Which of several media types it would be is known when it is made. */
-function headOf(produced: readonly string[], requestId: string): Response {
+function headOf(produced: readonly string[]): Response {
   const [type, ...others] = produced;
   const known = type !== undefined && others.length === 0;
-  return new Response(null, {
-    headers: { ...(known && { "content-type": type }), "x-request-id": requestId },
-  });
+  return new Response(null, { headers: { ...(known && { "content-type": type }) } });
 }
 
 function isRead(method: string): boolean {

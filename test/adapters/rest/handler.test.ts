@@ -154,6 +154,11 @@ describe("streams", () => {
     const answer = await server.call({ ...get("/machines/endless/transcript"), method: "HEAD" });
     expect([answer.status, answer.text]).toEqual([200, ""]);
     expect(answer.headers["content-type"]).toBe("text/plain");
+    expect(answer.headers).toMatchObject({
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      "x-request-id": expect.any(String) as string,
+    });
   });
 
   test("a stream that breaks off is a broken connection, not a short success", async () => {
