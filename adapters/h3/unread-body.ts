@@ -2,8 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** So much of it is read and dropped for the sake of the next request on the connection; past it the connection ends. */
-const mostBytes = 4 * 1024 * 1024;
+/**
+ * So much of it is read and dropped: for the sake of the next request on the connection, and of clients that send all before
+ * they read. Past it the connection is reset, and those find no answer.
+ */
+const mostBytes = 16 * 1024 * 1024;
 /** And for no longer than this, milliseconds. */
 const longestMs = 5_000;
 
@@ -19,7 +22,14 @@ export function dropUnreadBody(request: IncomingMessage, response: ServerRespons
   request.once("close", () => {
     if (!request.complete && !response.headersSent) response.shouldKeepAlive = false;
   });
-  response.once("finish", () => drop(request, socket));
+  // Node ends the connection of a last answer by now, which resets it where something is unread: it has to wait for that.
+  response.prependOnceListener("finish", () => {
+    if (!request.complete) socket.destroySoon = () => void socket.end();
+  });
+  response.once("finish", () => {
+    Reflect.deleteProperty(socket, "destroySoon");
+    drop(request, socket);
+  });
 }
 
 function drop(request: IncomingMessage, socket: Socket): void {
@@ -34,7 +44,11 @@ function drop(request: IncomingMessage, socket: Socket): void {
     return;
   }
   let bytes = 0;
-  request.once("end", () => (done(), socket.off("close", done)));
+  request.once("end", () => {
+    done();
+    socket.off("close", done);
+    if (socket.writableEnded) socket.destroySoon();
+  });
   // Whoever began to read it may have stopped in the middle.
   request.removeAllListeners("data").removeAllListeners("readable");
   request.on("data", (piece: Uint8Array) => {

@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -75,6 +75,22 @@ describe.each([
       expect(text).toMatch(/^HTTP\/1\.1 4\d\d /);
     }
   });
+});
+
+/** As `http.client` of Python does: who sends first and reads then must find the answer, not a connection that was reset. */
+test.each(early)("who sends 10 MB to %s before reading finds the answer", async (_name, line, headers) => {
+  await using listening = await listenToy();
+  const socket = connect(listening.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const host = headers.some((header) => header.startsWith("Host:")) ? [] : ["Host: a"];
+  const head = [`${line} HTTP/1.1`, ...host, ...headers, "Content-Length: 10000000"].join("\r\n");
+  await new Promise<void>((sent, failed) => {
+    socket.once("error", failed);
+    socket.write(`${head}\r\n\r\n${"x".repeat(10_000_000)}`, () => sent());
+  });
+  const closed = once(socket, "close").then(() => ["It closed."]);
+  const [answer] = (await Promise.race([once(socket, "data"), closed])) as [Buffer | string];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 4\d\d /);
 });
 
 test("a body that never ends is cut, once it was answered", async () => {
