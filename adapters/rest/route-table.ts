@@ -1,4 +1,7 @@
-/** Finds what answers a path. A literal segment wins over a parameter; a trailing slash or an empty segment matches nothing. */
+/**
+ * Finds what answers a path. A literal segment wins over a parameter, also one with letters that are percent-encoded; a trailing
+ * slash or an empty segment matches nothing.
+ */
 
 interface Node<Route> {
   literals: Map<string, Node<Route>>;
@@ -50,13 +53,20 @@ function descend<Route>(
 ): Node<Route> | null {
   const segment = walk.segments[depth];
   if (segment === undefined) return node.methods === null ? null : node;
-  const literal = node.literals.get(segment);
+  const literal = node.literals.get(segment.includes("%") ? withoutNeedless(segment) : segment);
   const found = literal === undefined ? null : descend(literal, walk, depth + 1);
   if (found !== null || node.parameter === null || segment === "") return found;
   const taken = walk.values.push(segment);
   const below = descend(node.parameter, walk, depth + 1);
   if (below === null) walk.values.length = taken - 1;
   return below;
+}
+
+const needless = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/gi;
+
+/** A segment without what it encodes of letters, digits and `-._~`: that makes no other path (RFC 3986, 6.2.2.2). */
+function withoutNeedless(segment: string): string {
+  return segment.replace(needless, (encoded) => String.fromCharCode(parseInt(encoded.slice(1), 16)));
 }
 
 function literalChild<Route>(node: Node<Route>, segment: string): Node<Route> {
