@@ -21,6 +21,7 @@ const shownCharacters = 40;
 /** What the server gives everything that is made: operations, rollouts, sessions. */
 export const idSchema = z.uuid({
   error: ({ input }) => {
+    if (input === undefined) return undefined;
     const given =
       typeof input === "string" ? ` ${JSON.stringify(input.slice(0, shownCharacters))} is none.` : "";
     return `must be an id as the server gives them, like 0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11.${given}`;
@@ -36,8 +37,11 @@ export const jsonSchema = linearJson().register(z.globalRegistry, { id: "Json" }
 export const timestampSchema = z.iso
   .datetime({
     offset: true,
-    // In a query a "+" is a space.
-    error: "a time with its zone, e.g. 2026-01-31T12:00:00Z (in a URL, + is written %2B)",
+    // In a query a "+" is a space. One that is missing is said to be, as every field is.
+    error: ({ input }) =>
+      input === undefined
+        ? undefined
+        : "a time with its zone, e.g. 2026-01-31T12:00:00Z (in a URL, + is written %2B)",
   })
   // What is told in UTC has four digits for the year, too, or nobody could give it back.
   .refine((text) => {
