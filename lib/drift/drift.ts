@@ -96,8 +96,10 @@ export class Drift {
     await this.#context.authorize(caller, "drift.latest");
     const { node_id } = parseInput(agentIdInput, input);
     const newest = await this.#service.newestOf(node_id);
-    if (newest === null)
+    if (newest === null) {
+      await this.#agents.requireRecord(node_id);
       throw new OrchestratorError("NOT_FOUND", { message: "This agent was never checked for drift." });
+    }
     return this.#detail(newest);
   }
 

@@ -35,6 +35,8 @@ it("operations and checks of an agent that was removed can be listed, and those 
   const counts = (): Promise<number[]> =>
     Promise.all(lists.map(async (list) => (await list(systemCaller, { node_id })).items.length));
   expect(await counts()).toEqual([0, 0]);
+  const never = { code: "NOT_FOUND", message: "This agent was never checked for drift." };
+  await expect(drift.latest(systemCaller, { node_id })).rejects.toMatchObject(never);
   await agents.setStatus(systemCaller, { node_id, status: "approved" });
   const { operation_id } = await operations.apply(systemCaller, { node_id, wait_seconds: 0 });
   await agent.next("apply");
@@ -52,8 +54,8 @@ it("operations and checks of an agent that was removed can be listed, and those 
   await agents.remove(systemCaller, { node_id });
   expect(await counts()).toEqual([1, 1]);
   const stranger = { node_id: node_id.replace(/^./, (first) => (first === "0" ? "1" : "0")) };
-  for (const list of lists)
-    await expect(list(systemCaller, stranger)).rejects.toMatchObject({
+  for (const read of [...lists, drift.latest.bind(drift)])
+    await expect(read(systemCaller, stranger)).rejects.toMatchObject({
       code: "NOT_FOUND",
       message: `There is no agent ${stranger.node_id}.`,
     });
