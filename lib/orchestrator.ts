@@ -173,12 +173,11 @@ export class Orchestrator {
    * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`; `UNAVAILABLE` after {@link stop}.
    */
   start(): Promise<void> {
-    this.#starting ??= this.#start();
-    return this.#starting;
+    if (this.#stopping === null) return (this.#starting ??= this.#start());
+    return Promise.reject(new OrchestratorError("UNAVAILABLE", { message: "It was stopped before." }));
   }
 
   async #start(): Promise<void> {
-    if (this.#stopping) throw new OrchestratorError("UNAVAILABLE", { message: "It was stopped before." });
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
     const { access, agents, events } = this.#services;
     await storage.open(storageSchema);

@@ -41,3 +41,16 @@ it("an orchestrator that was stopped before it started does not start: nothing w
   await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(clock.pendingTimers).toBe(0);
 });
+
+it("an orchestrator that ran and was stopped says that it does not start again", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport(), clock });
+  const starting = orchestrator.start();
+  expect(orchestrator.start()).toBe(starting);
+  await starting;
+  const stopping = orchestrator.stop();
+  await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await stopping;
+  await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
