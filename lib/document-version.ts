@@ -14,12 +14,18 @@ export interface ChangeOptions {
 /**
  * Refuses a change of another version. The commit that follows must expect the same revision.
  *
- * @throws {OrchestratorError} `PRECONDITION_FAILED`.
+ * @throws {OrchestratorError} `PRECONDITION_FAILED`; `VALIDATION_FAILED` for what is no list.
  */
 export function requireVersion(
   { revision }: Pick<StoredDocument, "revision">,
   { ifVersion }: ChangeOptions = {},
 ): void {
-  if (ifVersion === undefined || ifVersion.includes(revision)) return;
+  if (ifVersion === undefined) return;
+  // The client takes one version; a program without types may give one here, too.
+  if (!Array.isArray(ifVersion)) {
+    const issues = [{ path: ["ifVersion"], message: "must be a list of versions" }];
+    throw new OrchestratorError("VALIDATION_FAILED", { issues });
+  }
+  if (ifVersion.includes(revision)) return;
   throw new OrchestratorError("PRECONDITION_FAILED", { details: { version: revision } });
 }

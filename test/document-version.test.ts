@@ -158,6 +158,20 @@ const things: Record<string, () => Promise<Thing>> = {
   },
 };
 
+it.each<[string, object]>([
+  ["a number, as the client takes it", { ifVersion: 1 }],
+  ["text", { ifVersion: "1" }],
+  ["null", { ifVersion: null }],
+])("versions that are %s are refused in words, and nothing is changed", async (_, options) => {
+  const { audit } = test.orchestrator;
+  const changed = audit.setRetention(systemCaller, { retention_days: 7 }, options);
+  await expect(changed).rejects.toMatchObject({
+    code: "VALIDATION_FAILED",
+    issues: [{ path: ["ifVersion"], message: "must be a list of versions" }],
+  });
+  expect(await audit.getRetention(systemCaller)).toMatchObject({ retention_days: 90, version: 0 });
+});
+
 it.each(Object.keys(things))(
   "%s stays as it is by then, whatever was to become of what was seen",
   async (name) => {

@@ -53,7 +53,9 @@ export class Authorizer {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   async refuse(caller: Caller, refused: Omit<Denial, "caller" | "unrecorded">): Promise<never> {
-    if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
+    // A program without types may have left it out.
+    const kind = (caller as Caller | null | undefined)?.kind;
+    if (kind === undefined || caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
     await this.#denials.record(caller.operator_id, (unrecorded) =>
       this.#record({ caller, ...refused, unrecorded }),
     );

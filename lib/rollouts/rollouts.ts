@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
-import { toSubject, type Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -180,7 +180,7 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
    */
   cancel(caller: Caller, input: z.input<typeof changeRolloutInput>): Promise<RolloutDetail> {
-    return this.#change(caller, input, cancelling(toSubject(caller).name));
+    return this.#change(caller, input, cancelling(caller));
   }
 
   #follow(begun: Begun, how: Following): Promise<RolloutDetail> {

@@ -39,8 +39,8 @@ export const resuming: Transition = {
   }),
 };
 
-/** @param who - Name of whoever cancels. */
-export function cancelling(who: string): Transition {
+/** @param caller - Whoever cancels; the reason names them. */
+export function cancelling(caller: Caller): Transition {
   return {
     permission: "rollouts.cancel",
     from: ["running", "paused"],
@@ -49,7 +49,7 @@ export function cancelling(who: string): Transition {
         ...rollout,
         status: "stopping",
         ending: "cancelled",
-        reason: `The rollout was cancelled by ${who}.`,
+        reason: `The rollout was cancelled by ${toSubject(caller).name}.`,
       },
       event: {
         type: "rollout.cancelled",
@@ -63,7 +63,7 @@ export function cancelling(who: string): Transition {
 
 /** As {@link cancelling}, of a command: it is ended where it runs, too. One that is stopping goes on to end as it would have. */
 export function cancellingRun(caller: Caller): Transition {
-  const { permission, from, change } = cancelling(toSubject(caller).name);
+  const { permission, from, change } = cancelling(caller);
   const { origin } = caller;
   const cancelled_by = { ...toSubject(caller), ...(origin && { origin: { ...origin } }) };
   return {

@@ -89,38 +89,51 @@ describe("an orchestrator", () => {
     expect(many.map(([name]) => name)).toEqual([]);
   });
 
-  it("refuses whoever has not signed in, for every verb and before anything else", async () => {
+  // A program without types may leave the caller out, or put the input in its place.
+  it.each<[string, unknown]>([
+    ["whoever has not signed in", anonymous],
+    ["a call without a caller", undefined],
+    ["null in place of a caller", null],
+    ["the input in place of a caller", {}],
+    ["text in place of a caller", "system"],
+  ])("refuses %s, for every verb and before anything else", async (_, caller) => {
     const before = test.events.length;
     const asked: string[] = [];
     for (const [path, feature] of features(test.orchestrator)) {
       for (const verb of verbsOf(feature)) {
         const name = `${path}.${verb}`;
         if (name in open) continue;
-        const code = await refusalOf(feature, verb);
+        const code = await refusalOf(feature, verb, caller);
         expect(`${name}: ${code}`).toBe(`${name}: UNAUTHENTICATED`);
         asked.push(name);
       }
     }
     expect(asked.length).toBeGreaterThan(50);
     expect(test.events.length).toBe(before);
-    console.info(`${asked.length} verbs refuse an anonymous caller; ${Object.keys(open).length} are open.`);
+    console.info(
+      `${asked.length} verbs refuse ${JSON.stringify(caller)} as a caller; ${Object.keys(open).length} are open.`,
+    );
   });
 
-  it("names no verb as open that there is not", () => {
+  it("names no verb as open that there is not", async () => {
     const all = features(test.orchestrator).flatMap(([path, feature]) =>
       verbsOf(feature).map((verb) => `${path}.${verb}`),
     );
     expect(Object.keys(open).filter((name) => !all.includes(name))).toEqual([]);
+    // Open to whoever says that they are nobody, not to whoever says nothing.
+    await expect(test.orchestrator.status.get(undefined as never)).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
     // And the process itself may: the features are alive.
-    return expect(test.orchestrator.status.get(systemCaller)).resolves.toMatchObject({ status: "ok" });
+    await expect(test.orchestrator.status.get(systemCaller)).resolves.toMatchObject({ status: "ok" });
   });
 });
 
-/** The code that a verb refuses an anonymous caller with, whose input is wrong as well; undefined where it does not. */
-async function refusalOf(feature: object, verb: string): Promise<string | undefined> {
+/** The code that a verb refuses a caller with, whose input is wrong as well; undefined where it does not. */
+async function refusalOf(feature: object, verb: string, caller: unknown): Promise<string | undefined> {
   try {
     const answer = (feature as Record<string, Verb>)[verb]!(
-      anonymous,
+      caller,
       verb === "authorize" ? "agents.list" : { nonsense: true },
     );
     if (answer !== null && typeof answer === "object" && Symbol.asyncIterator in answer)
