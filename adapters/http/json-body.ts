@@ -73,7 +73,7 @@ function placeOf(cause: unknown, text: string): string {
   const told = cause instanceof Error ? cause.message : "";
   const isCut = told === "Unexpected end of JSON input";
   const [, position = isCut ? text.length : undefined] =
-    / in JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(told) ?? [];
+    / (?:in|after) JSON at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(told) ?? [];
   if (position === undefined) return "";
   const before = text.slice(0, Number(position)).split("\n");
   return ` at line ${before.length}, column ${before.at(-1)!.length + 1}`;
