@@ -1,5 +1,6 @@
 /** Where the log of a process goes: written beside its work, and never a reason for it to end or to wait. */
 import { constants, fstatSync, openSync, write } from "node:fs";
+import { codeOf } from "../client/system-error.ts";
 
 /** Lines that may wait for a disk or a reader that is slow, bytes. */
 const maxWaitingBytes = 1_048_576;
@@ -87,7 +88,7 @@ export class LogSink implements LogTarget {
       if (error?.code === "EAGAIN") return this.#wait(bytes, batch);
       if (error) {
         this.#isTorn ||= batch.at > 0;
-        this.#lose(batch.lines, error.code ?? "UNKNOWN");
+        this.#lose(batch.lines, codeOf(error));
         return this.#next();
       }
       const at = batch.at + written;

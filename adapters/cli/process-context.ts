@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { StringDecoder } from "node:string_decoder";
+import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { LogSink, openStandardError } from "./log-sink.ts";
 
@@ -16,8 +17,8 @@ export function unwrittenOutput(): Promise<string | null> {
   if (isService) return Promise.resolve(null);
   return new Promise((resolve) => {
     process.stdout.write("", (error) => {
-      const { code = "UNKNOWN" } = (error ?? {}) as NodeJS.ErrnoException;
-      resolve(!error || code === "EPIPE" ? null : code);
+      const code = error ? codeOf(error) : null;
+      resolve(code === "EPIPE" ? null : code);
     });
   });
 }

@@ -1,4 +1,11 @@
-/** The system's name of an error, e.g. `ENOENT`; `unknown` where it has none. */
+import { constants } from "node:os";
+
+/**
+ * The system's name of an error, e.g. `ENOENT`; `unknown` where it has none. Node calls all `UNKNOWN` that it does not know, a
+ * used up quota among them: those are named by their number.
+ */
 export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException | null | undefined)?.code ?? "unknown";
+  const { code, errno } = (error ?? {}) as NodeJS.ErrnoException;
+  if (code !== "UNKNOWN" || errno === undefined) return code ?? "unknown";
+  return Object.entries(constants.errno).find(([, each]) => each === Math.abs(errno))?.[0] ?? code;
 }

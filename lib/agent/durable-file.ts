@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
-import { errnoWords } from "../host/errno-words.ts";
+import { errnoWords, systemErrorName } from "../host/errno-words.ts";
 
 /** Only the agent's own user may read what the agent keeps. */
 const fileMode = 0o600;
@@ -36,7 +36,7 @@ export function readText(path: string): string | null {
     try {
       return readFileSync(path, "utf8");
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return null;
+      if (systemErrorName(error) === "ENOENT") return null;
       throw error;
     }
   });
@@ -156,7 +156,7 @@ export function guarded<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    const errno = errnoOf(error);
+    const errno = systemErrorName(error) ?? "unknown";
     const full = errno === "ENOSPC" || errno === "EDQUOT";
     throw new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", {
       message: `The agent can't use its file ${path}: ${errnoWords(errno)}.`,
@@ -164,8 +164,4 @@ export function guarded<T>(path: string, act: () => T): T {
       cause: error,
     });
   }
-}
-
-function errnoOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { getSystemErrorMap } from "node:util";
 
 /** Words for the errors that people meet; the system has some for all others. */
@@ -35,4 +36,22 @@ export function errnoWords(errno: string): string {
   // Refusals of a certificate, and those of Node, have names that are words.
   if (!errno.includes("_")) return "refused by the machine";
   return errno.replace(/^ERR_/, "").toLowerCase().replaceAll("_", " ");
+}
+
+/**
+ * The name of a system error that was thrown, e.g. "ENOENT"; undefined where it has none. Node calls all by one name that
+ * it does not know, a used up quota (EDQUOT) and a stale file of NFS among them: those are named by their number.
+ */
+export function systemErrorName(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  const { code } = error;
+  if (typeof code !== "string") return undefined;
+  const isUnnamed = code === "UNKNOWN" || code.startsWith("Unknown system error");
+  if (!isUnnamed || !("errno" in error) || typeof error.errno !== "number") return code;
+  return errnoName(Math.abs(error.errno)) ?? code;
+}
+
+/** The name of an error by the number that the system has for it. */
+export function errnoName(errno: number): string | undefined {
+  return Object.entries(constants.errno).find(([, each]) => each === errno)?.[0];
 }

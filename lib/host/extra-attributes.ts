@@ -2,7 +2,7 @@
  * Extras of files of this machine: extended attributes, among them ACLs, capabilities and security labels, and the flags of
  * chattr(1). By calls of the C library, a few microseconds each; where it can't be called nothing is known of them.
  */
-import { constants as osConstants } from "node:os";
+import { errnoName } from "./errno-words.ts";
 import { capabilityAttribute } from "./hands.ts";
 import type { FileExtras } from "./host.ts";
 import { type Libc, libc } from "./libc.ts";
@@ -93,7 +93,7 @@ export function giveExtras(fd: number, extras: FileExtras, mode: number): Map<st
   const c = calls();
   if (!c) return lost;
   const { [accessAcl]: acl, ...wanted } = extras.attributes ?? {};
-  const fail = (name: string): void => void lost.set(name, errnoName(c.errno()));
+  const fail = (name: string): void => void lost.set(name, nameOf(c));
   for (const name of namesOf(fd, c)) {
     if (name in (extras.attributes ?? {}) || !isRemovable(name)) continue;
     if (c.remove(fd, name) !== 0) fail(name);
@@ -104,7 +104,7 @@ export function giveExtras(fd: number, extras: FileExtras, mode: number): Map<st
     if (valueOf(fd, name, c)?.equals(value) === true) continue;
     if (c.set(fd, name, value, value.length, 0) !== 0) fail(name);
   }
-  if (!giveFlags(fd, extras)) lost.set("flags", errnoName(c.errno()));
+  if (!giveFlags(fd, extras)) lost.set("flags", nameOf(c));
   // Last: until here nobody but the owner and the agent has had access.
   if (acl !== undefined) {
     const value = aclWithMode(Buffer.from(acl, "base64"), mode);
@@ -139,7 +139,7 @@ export function keepingCapabilities(fd: number, act: () => void): void {
   const value = kept && Buffer.from(kept);
   act();
   if (!c || !value || c.set(fd, capabilityAttribute, value, value.length, 0) === 0) return;
-  throw Object.assign(new Error("fsetxattr"), { code: errnoName(c.errno()) });
+  throw Object.assign(new Error("fsetxattr"), { code: nameOf(c) });
 }
 
 /** What keeps a file or folder from being changed or moved. */
@@ -187,6 +187,6 @@ function flagsOf(fd: number, c: Calls): number {
   return valueBuffer.readInt32LE(0);
 }
 
-function errnoName(errno: number): string {
-  return Object.entries(osConstants.errno).find(([, each]) => each === errno)?.[0] ?? "UNKNOWN";
+function nameOf(c: Calls): string {
+  return errnoName(c.errno()) ?? "UNKNOWN";
 }

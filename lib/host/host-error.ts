@@ -1,5 +1,5 @@
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { errnoWords } from "./errno-words.ts";
+import { errnoWords, systemErrorName } from "./errno-words.ts";
 import type { FileStat } from "./host.ts";
 
 /** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error, told in words. */
@@ -39,7 +39,5 @@ export function requireSame(path: string, found: FileStat, expected: FileStat | 
 
 /** The name of a system error, e.g. "ENOENT"; "UNKNOWN" for anything else. */
 export function errnoOf(error: unknown): string {
-  const code: unknown =
-    typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "UNKNOWN";
+  return systemErrorName(error) ?? "UNKNOWN";
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants, existsSync, fdatasyncSync, statSync, writeSync } from "node:fs";
 import { link, mkdir, open, readdir, rename, rm, statfs, writeFile, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { systemErrorName } from "../../host/errno-words.ts";
 import { takeFileLock, type LockOptions, type LockOutcome } from "../../native/file-lock.ts";
 import { WritePace } from "./write-pace.ts";
 
@@ -136,7 +137,7 @@ async function syncFolder(path: string): Promise<void> {
 
 /** The `code` of an error of the operating system. */
 export function errorCodeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+  return error instanceof Error ? systemErrorName(error) : undefined;
 }
 
 /**

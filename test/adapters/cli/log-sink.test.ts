@@ -1,6 +1,7 @@
 /** The log of a process on what can't take it: a full disk, a reader that has stopped. */
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { constants as system } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LogSink, toFile } from "../../../adapters/cli/log-sink.ts";
@@ -62,6 +63,13 @@ describe("the log of a process", () => {
     sink.write("b\n");
     // Once it is closed its number may be another file's, which a write that is still under way would reach.
     await waitFor(() => expect(writing).toBe(0));
+  });
+
+  it("names a used up quota, which Node has no name for", () => {
+    const used = Object.assign(new Error("write"), { code: "UNKNOWN", errno: -system.errno.EDQUOT });
+    const sink = new LogSink(() => (_bytes, done) => done(used, 0));
+    sink.write("a\n");
+    expect(sink.fault()).toBe("EDQUOT");
   });
 
   it("waits for a slow reader within bounds, goes on when it reads again, and says how much is missing", async () => {
