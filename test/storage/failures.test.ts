@@ -280,6 +280,34 @@ test.each([/logs/, /journal/])("a close that fails at files of %s lets go of the
   expect((await (await openStorage({ folder, ...sizes })).get("agents", "a"))?.value["n"]).toBe(40);
 });
 
+test("a process with too many open files refuses what needs one more, does not say that it must be restarted, and goes on", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  disk.only = /blobs/;
+  disk.openFails = "EMFILE";
+  await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({
+    code: "STORAGE_FAILED",
+    message: expect.stringMatching(/^The data folder can't be used now \(EMFILE\): .*again/),
+  });
+  await storage.commit(change("a", 1));
+  disk.openFails = null;
+  await storage.appendBlob("b", new Uint8Array(100));
+  await storage.check();
+});
+
+test("a read that the system refuses says so, and not that nothing can be written", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  await storage.appendBlob("b", new Uint8Array(100));
+  disk.openFails = "EACCES";
+  await expect(storage.readBlob("b")).rejects.toMatchObject({
+    code: "STORAGE_FAILED",
+    message: "The data folder can't be used (EACCES).",
+  });
+  disk.openFails = null;
+  await storage.check();
+});
+
 test("a start that the system refuses names the folder and the reason", async () => {
   const folder = join(temporaryFolder(), "file");
   writeFileSync(folder, "");

@@ -10,6 +10,8 @@ export class LimitedDisk implements Disk {
   broken = false;
   /** The code with which every removal fails; null where none does. */
   removalFails: string | null = null;
+  /** The code with which every file that is to be opened fails; null where none does. */
+  openFails: string | null = null;
   /** Whether every close fails, after it closed. */
   brokenClose = false;
   /** Which files fail. */
@@ -34,6 +36,7 @@ export class LimitedDisk implements Disk {
   #released: Promise<void> = Promise.resolve();
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
+    if (this.openFails !== null && this.only.test(path)) throw systemError(this.openFails);
     const file = await nodeDisk.open(path, mode);
     this.openFiles += 1;
     return this.#limit(path, mode, file);

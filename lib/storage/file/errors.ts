@@ -7,8 +7,13 @@ const outOfSpaceCodes = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 /** Turns an error of the file system into the one that the port promises: `STORAGE_FULL` or `STORAGE_FAILED`. */
 export function storageError(error: unknown): OrchestratorError {
   if (isOrchestratorError(error)) return error;
-  const full = outOfSpaceCodes.has(errorCodeOf(error) ?? "");
-  return new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", { cause: error });
+  const errno = errorCodeOf(error);
+  if (errno === undefined) return new OrchestratorError("STORAGE_FAILED", { cause: error });
+  if (outOfSpaceCodes.has(errno)) return new OrchestratorError("STORAGE_FULL", { cause: error });
+  const message = passingCodes.has(errno)
+    ? `The data folder can't be used now (${errno}): try it again.`
+    : `The data folder can't be used (${errno}).`;
+  return new OrchestratorError("STORAGE_FAILED", { message, cause: error });
 }
 
 /** What the process or the machine lacks for a moment, and says nothing of the disk. */
@@ -19,12 +24,17 @@ export function errnoOf(error: unknown): string | null {
   return isOrchestratorError(error) ? errnoOf(error.cause) : (errorCodeOf(error) ?? null);
 }
 
+/** Whether an error is of what is lacking for a moment, and will be gone without anybody's help. */
+export function isPassing(error: unknown): boolean {
+  return passingCodes.has(errnoOf(error) ?? "");
+}
+
 /** The reason to write nothing any more where an error is one of the disk; null for any other, out of space among them. */
 export function diskFailure(error: unknown): OrchestratorError | null {
   if (storageError(error).code !== "STORAGE_FAILED") return null;
   if (isOrchestratorError(error) && "errno" in error.details) return error;
   const errno = errnoOf(error);
-  if (errno === null || passingCodes.has(errno)) return null;
+  if (errno === null || isPassing(error)) return null;
   return new OrchestratorError("STORAGE_FAILED", {
     message: `The disk of the data folder reported an error (${errno}): nothing is written any more until the process is started again.`,
     details: { errno },

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { OrchestratorError } from "../../../errors.ts";
 import type { Logger } from "../../../logger.ts";
-import { errnoOf, storageError } from "../errors.ts";
+import { errnoOf, isPassing, storageError } from "../errors.ts";
 import type { ChunkFiles } from "./chunk-files.ts";
 import { encodeChunk } from "./chunk.ts";
 import { timesOf, type Compaction } from "./compaction.ts";
@@ -34,7 +34,8 @@ export class SeriesWriter {
   readonly #options: SeriesWriterOptions;
   readonly #carried = new WeakSet<Trim>();
   #cleanedAt = -Infinity;
-  #isFull = false;
+  /** What is lacking to write now, for people; null where nothing is. */
+  #lack: string | null = null;
   #failure: Error | null = null;
 
   constructor(options: SeriesWriterOptions) {
@@ -43,13 +44,13 @@ export class SeriesWriter {
 
   /** Whether nothing can be written now. */
   get isStuck(): boolean {
-    return this.#isFull || this.#failure !== null;
+    return this.#lack !== null || this.#failure !== null;
   }
 
   /** Why samples are not kept now, for people; null while they are. */
   get fault(): string | null {
     if (this.#failure !== null) return `not written until the next start: ${reasonOf(this.#failure)}`;
-    return this.#isFull ? "there is no space; the newest stay in memory, as far as they go" : null;
+    return this.#lack === null ? null : `${this.#lack}; the newest stay in memory, as far as they go`;
   }
 
   /** An error of the disk after which nothing more is written; null while all is well. */
@@ -65,6 +66,7 @@ export class SeriesWriter {
       await this.flush();
       const due = [...live.owners.values()].filter(({ dueAt }) => dueAt <= now);
       for (let i = 0; i < due.length; i += sealedAtOnce) await this.#turn(due.slice(i, i + sealedAtOnce));
+      this.#noteWritten();
     });
     if (now - this.#cleanedAt >= cleanMs) await this.#attempt(() => this.#clean(now));
   }
@@ -73,7 +75,7 @@ export class SeriesWriter {
   async flush(): Promise<void> {
     const failure = this.#failure ?? this.#options.storageFailure();
     if (failure !== null) throw failure;
-    const { live, journal, logger } = this.#options;
+    const { live, journal } = this.#options;
     const taken = live.takeDirty();
     if (taken.heads.size + taken.trims.length === 0) return;
     try {
@@ -85,8 +87,6 @@ export class SeriesWriter {
       live.giveBack(taken);
       throw error;
     }
-    if (this.#isFull) logger.info("Time series are written again.");
-    this.#isFull = false;
   }
 
   /** Makes all durable, as far as it can be written. */
@@ -110,7 +110,7 @@ export class SeriesWriter {
     this.#options.logger.error(message, { error });
   }
 
-  /** Runs a step. Out of space is tried again at the next one; any other error of the disk is final. */
+  /** Runs a step. What is lacking, space or open files, is tried again at the next one; an error of the disk is final. */
   async #attempt(step: () => Promise<void>): Promise<void> {
     const failure = this.#options.storageFailure();
     if (failure !== null) this.stop(failure);
@@ -118,12 +118,19 @@ export class SeriesWriter {
     try {
       await step();
     } catch (error) {
-      if (storageError(error).code !== "STORAGE_FULL") return this.stop(error);
-      if (this.#isFull) return;
-      this.#isFull = true;
-      const message = "There is no space for time series: the newest stay in memory, as far as they go.";
-      this.#options.logger.error(message, { error });
+      const isFull = storageError(error).code === "STORAGE_FULL";
+      if (!isFull && !isPassing(error)) return this.stop(error);
+      if (this.#lack !== null) return;
+      this.#lack = isFull ? "there is no space" : `the system refuses it for now (${errnoOf(error)})`;
+      const message = isFull ? "There is no space for time series" : "Time series can't be written now";
+      this.#options.logger.error(`${message}: the newest stay in memory, as far as they go.`, { error });
     }
+  }
+
+  /** Nothing is lacking any more: all that was due is written. */
+  #noteWritten(): void {
+    if (this.#lack !== null) this.#options.logger.info("Time series are written again.");
+    this.#lack = null;
   }
 
   async #turn(owners: readonly OwnerSeries[]): Promise<void> {

@@ -252,6 +252,28 @@ test("without space samples stay in memory, and are written when there is", asyn
   await again.close();
 });
 
+test("while the process has too many files open samples stay in memory, and are written when it has not", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const clock = new FakeClock();
+  const series = await openSeries({ folder, disk, clock });
+  await series.append("a", rows(1, 10));
+  await series.upkeep();
+  disk.openFails = "EMFILE";
+  for (let turn = 1; turn < 5; turn++) {
+    await series.append("a", rows(turn * 10 + 1, turn * 10 + 10));
+    await pass(series, clock, 10 * minute);
+  }
+  expect(series.fault()).toMatch("EMFILE");
+  disk.openFails = null;
+  await pass(series, clock, 10 * minute);
+  expect(series.fault()).toBeNull();
+  await series.close();
+  const again = await openSeries({ folder });
+  expect(await valuesOf(again)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+  await again.close();
+});
+
 test.each([
   ["and then killed", (series: FileSeries) => series.upkeep()],
   ["and then closed", (series: FileSeries) => series.close()],
