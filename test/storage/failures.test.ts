@@ -227,6 +227,13 @@ test("the check tells of a full disk before a change is refused, with figures", 
   await storage.check();
 });
 
+test("the check tells of inodes where no file can be made, for `df` shows free bytes then", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  disk.freeBytes = 0;
+  await expect(storage.check()).rejects.toMatchObject({ message: expect.stringContaining("df -i") });
+});
+
 test("the check tells of a snapshot that found no space, and it is made when there is", async () => {
   const folder = temporaryFolder();
   const disk = new LimitedDisk();

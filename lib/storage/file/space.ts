@@ -76,8 +76,10 @@ export class Space {
 }
 
 function full(freeBytes: number, neededBytes: number): OrchestratorError {
+  // Bytes count for nothing where no file can be made.
+  const inodes = freeBytes === 0 ? ", or has no inodes left (df -i)" : "";
   return new OrchestratorError("STORAGE_FULL", {
-    message: `The disk of the data folder is full: ${freeBytes} bytes are free, and ${neededBytes} are needed to go on.`,
+    message: `The disk of the data folder is full${inodes}: ${freeBytes} bytes are free, and ${neededBytes} are needed to go on.`,
     details: { free_bytes: freeBytes, needed_bytes: neededBytes },
   });
 }
