@@ -1,8 +1,8 @@
 /**
  * Changes the sources of a room in small ways, one at a time, and tells which of these mutants its tests do not notice:
  * `npm run mutants -- lib/selectors`, or a single file of it; with `--sample 10` a tenth of them, with `--seed 2` another tenth, with
- * `--record` a better score becomes the floor. What does not compile is no mutant. Results are kept in `.mutants`, so that a second run
- * tries only what has changed. A room below its floor, and a mutant that survives a single file, end it with 1.
+ * `--record` a better score becomes the floor. What does not compile is no mutant. Results are kept in `.mutants`, also of a run that is
+ * cut off, so that a second one tries only what is new. A room below its floor, and a mutant that survives a single file, end it with 1.
  */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -63,7 +63,7 @@ async function mutate(files: string): Promise<MutantResult[]> {
   const key = files.replaceAll(/[^a-z-]+/g, "-") + (isSample ? `-${values.sample}-${values.seed}` : "");
   return new Stryker({
     testRunner: "vitest",
-    plugins: ["@stryker-mutator/vitest-runner", "./test/mutants/sample.mjs"],
+    plugins: ["@stryker-mutator/vitest-runner", "./test/mutants/sample.mjs", "./test/mutants/kept.mjs"],
     checkers: ["sample"],
     concurrency: Number(values.concurrency),
     dryRunTimeoutMinutes: 30,
@@ -76,7 +76,7 @@ async function mutate(files: string): Promise<MutantResult[]> {
     ignoreStatic: true,
     incremental: true,
     incrementalFile: `.mutants/${key}.json`,
-    reporters: ["progress-append-only"],
+    reporters: ["progress-append-only", "kept"],
     ignorePatterns: ["dist", "coverage", "docs", ".mutants"],
     tempDirName: ".mutants/sandbox",
   }).runMutationTest();
