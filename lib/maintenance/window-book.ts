@@ -49,11 +49,6 @@ export class WindowBook {
     if (this.#standings.delete(id)) this.#forgetActive();
   }
 
-  /** How many windows are known. */
-  get size(): number {
-    return this.#standings.size;
-  }
-
   /** The windows that are active at an instant. */
   active(atMs: number): readonly Standing[] {
     if (atMs < this.#from || atMs >= this.#to) this.#look(atMs);

@@ -82,6 +82,51 @@ describe("the windows in memory", () => {
     expect(book.edition(startMs)).toBe(edition);
   });
 
+  it("tell of a past instant only whom a window was for, and that was active then", () => {
+    const book = bookOf();
+    book.set(window("web", { starts_at: at(1), ends_at: at(2) }), parseSelector("role=web"));
+    book.set(window("all", { starts_at: at(1.5), ends_at: at(3) }), null);
+    book.active(startMs + 10 * hourMs);
+    const ids = (of: SelectorTarget | null, hours: number): string[] =>
+      book.ofAnyTime(of, startMs + hours * hourMs).map(({ document }) => document.id);
+    const seen = (of: SelectorTarget | null): string[] =>
+      [0.9, 1, 1.5, 2, 3].map((hours) => ids(of, hours).join());
+    expect(seen(target({ role: "web" }))).toEqual(["", "web", "web,all", "all", ""]);
+    expect(seen(target({ role: "db" }))).toEqual(["", "", "all", "all", ""]);
+    expect(seen(null)).toEqual(["", "", "all", "all", ""]);
+  });
+
+  it("work out at a boundary only the windows that it is one of", () => {
+    const { cron, asked } = counting();
+    const book = bookOf(cron);
+    for (let each = 0; each < 50; each += 1) {
+      const schedule = { cron: `${each} * * * *`, time_zone: "UTC", duration_minutes: 1 };
+      book.set(window(`w${each}`, { ends_at: at(100), schedule }), null);
+    }
+    const activeAt = (minutes: number): string[] =>
+      book.active(startMs + minutes * 60_000).map(({ document }) => document.id);
+    expect(activeAt(7)).toEqual(["w7"]);
+    const before = asked();
+    expect([8, 9, 10].map(activeAt)).toEqual([["w8"], ["w9"], ["w10"]]);
+    // The one that ends and the one that begins.
+    expect(asked() - before).toBe(6);
+  });
+
+  it("have the same number until a window begins, ends or is changed, also where a clock was set back", () => {
+    const book = bookOf();
+    const numberAt = (hours: number): number => book.edition(startMs + hours * hourMs);
+    book.set(window("one", { starts_at: at(5), ends_at: at(6) }), null);
+    const first = numberAt(2);
+    expect([2, 1, 3, 0].map(numberAt)).toEqual([first, first, first, first]);
+    const begun = numberAt(5);
+    expect(begun).not.toBe(first);
+    expect(numberAt(5.5)).toBe(begun);
+    expect(numberAt(6)).not.toBe(begun);
+    const ended = numberAt(6);
+    book.set(window("one", { starts_at: at(5), ends_at: at(7) }), null);
+    expect(numberAt(6)).not.toBe(ended);
+  });
+
   it("say the same as each window by itself, at any instants in any order", () => {
     const random = seededRandom(17);
     const below = (most: number): number => Math.floor(random() * most);

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { DocumentPage, ListQuery } from "../../lib/storage/storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -41,4 +42,31 @@ it("a freeze holds where the clock was three days ahead at the start and is righ
     code: "MAINTENANCE_WINDOW",
     details: { window_id: id },
   });
+});
+
+it("a start reads no windows that have been over for more than a day, and all others", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const first = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const create = async (hours: number): Promise<string> => {
+    const ends_at = new Date(clock.now() + hours * hour).toISOString();
+    const window = { reason: "the database moves", mode: "mute", ends_at } as const;
+    return (await first.orchestrator.maintenanceWindows.create(systemCaller, window)).id;
+  };
+  const [, ...others] = [await create(10), await create(11), await create(20), await create(80)];
+  await clock.advance(35 * hour);
+  await first[Symbol.asyncDispose]();
+
+  const read: string[] = [];
+  class RecordingStorage extends MemoryStorage {
+    override async list<T>(collection: string, query?: ListQuery): Promise<DocumentPage<T>> {
+      const page = await super.list<T>(collection, query);
+      if (collection === "maintenance_windows") read.push(...page.items.map(({ key }) => key));
+      return page;
+    }
+  }
+  const storage = new RecordingStorage({ clock, data });
+  const second = await createTestOrchestrator({ clock, storage });
+  onTestFinished(() => second[Symbol.asyncDispose]());
+  expect(read).toEqual(others);
 });

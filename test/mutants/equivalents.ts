@@ -51,6 +51,24 @@ export const equivalents: readonly Equivalent[] = [
     reason: "What is none of the other three states is answered as a refusal.",
   },
   {
+    file: "lib/maintenance/window-book.ts",
+    line: `if (atMs >= this.#from && atMs < this.#to) return this.of(target, atMs);`,
+    replacement: `atMs > this.#from`,
+    reason: "Both ways tell the same of an instant, and what is remembered stays in either.",
+  },
+  {
+    file: "lib/maintenance/window-rounds.ts",
+    line: `#isAsked = false;`,
+    replacement: `true`,
+    reason: "Who looks at it has set it first.",
+  },
+  {
+    file: "lib/maintenance/window-rounds.ts",
+    line: `if (this.#isLooking) return;`,
+    replacement: `false`,
+    reason: "Two that look at once try the same commits, of which one goes in, and the other says nothing.",
+  },
+  {
     file: "lib/operations/progress-pipe.ts",
     line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
     replacement: `{}`,

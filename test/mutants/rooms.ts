@@ -14,7 +14,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/audit": ["test/audit"],
   "lib/host": ["test/host"],
   "lib/idempotency": ["test/idempotency"],
-  "lib/maintenance": ["test/maintenance"],
+  "lib/maintenance": ["test/maintenance", "test/notifications/inbox/notifications.test.ts"],
   "lib/notifications": ["test/notifications"],
   "lib/operations": ["test/operations", "test/restores", "test/rollouts/rollouts.test.ts"],
   "lib/rollouts": [
