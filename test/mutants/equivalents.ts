@@ -69,6 +69,12 @@ export const equivalents: readonly Equivalent[] = [
     reason: "Two that look at once try the same commits, of which one goes in, and the other says nothing.",
   },
   {
+    file: "lib/notifications/channels/audit-forwarding.ts",
+    line: `if (!this.#duty.isMine) return;`,
+    replacement: `false`,
+    reason: "Whose duty it is is asked again before each event that is told.",
+  },
+  {
     file: "lib/operations/progress-pipe.ts",
     line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
     replacement: `{}`,

@@ -42,7 +42,7 @@ function toOutcome(answer: Answered, nowMs: number): Outcome {
   const { status, retryAfter } = answer;
   if (status >= 200 && status < 300) return { delivered: true, status_code: status };
   const error = status >= 300 && status < 400 ? `it redirects (${status})` : `it answered ${status}`;
-  const permanent = status >= 300 && status < 500 && !passing.has(status);
+  const permanent = status < 500 && !passing.has(status);
   if (permanent) return { delivered: false, status_code: status, error, permanent };
   const rest = restOf(retryAfter, nowMs);
   return { delivered: false, status_code: status, error, ...(rest !== null && { retry_after_ms: rest }) };

@@ -122,6 +122,9 @@ describe("what no request is made to", () => {
     ["public.example\r\n", 25, /the host is not valid/],
     ["", 25, /the host is not valid/],
     [".", 25, /the host is not valid/],
+    ["127.0.0.1", 1, /a loopback address/],
+    ["127.0.0.1", 65_535, /a loopback address/],
+    ["93.184.215.14", -1, /the port is not valid/],
     ["93.184.215.14", 0, /the port is not valid/],
     ["93.184.215.14", 1.5, /the port is not valid/],
     ["93.184.215.14", 65_536, /the port is not valid/],
@@ -156,6 +159,18 @@ describe("what is allowed", () => {
     ]);
     const other = await outbound.request(`http://127.0.0.2:${port}/`, { method: "POST" });
     expect(other).toMatchObject({ ok: false, permanent: true });
+  });
+
+  it("may have an @ behind its host, where it is no user", async () => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const outbound = new CheckedOutbound({ allow: ["127.0.0.1/32"] });
+    for (const path of ["/to:ops@example.com", "/?to=mail:ops@example.com", "/#a:b@c"])
+      expect(await outbound.request(`${url}${path}`, { method: "GET" })).toEqual({ ok: true, status: 200 });
+    expect(received.map(({ path }) => path)).toEqual([
+      "/to:ops@example.com",
+      "/?to=mail:ops@example.com",
+      "/",
+    ]);
   });
 
   it("is read, or refused, when the settings are made", () => {

@@ -118,6 +118,13 @@ describe("a mail", () => {
     ]);
   });
 
+  it("names what has no name by its id", async () => {
+    const { config, mails } = await startMailServer();
+    const message = messageOf({ subject: { type: "agent", id: "0f3a" } });
+    await send(emailChannelType, { ...config, security: "none" }, { message });
+    expect(parse(mails[0]!.raw).body).toContain("\r\nAbout: agent 0f3a\r\n");
+  });
+
   it("is handed over by TLS from the start", async () => {
     const { config, cert, mails } = await startMailServer({ secure: true });
     const attempt = await send(
@@ -138,6 +145,12 @@ describe("a mail", () => {
     expect(mails).toEqual([]);
     expect(await send(emailChannelType, { ...config, security: "none" })).toMatchObject({ delivered: true });
     expect(mails[0]?.encrypted).toBe(false);
+  });
+
+  it("is handed over without encryption where that is wanted, though the server offers it", async () => {
+    const { config, mails } = await startMailServer();
+    expect(await send(emailChannelType, { ...config, security: "none" })).toMatchObject({ delivered: true });
+    expect(mails.map(({ encrypted }) => encrypted)).toEqual([false]);
   });
 
   it("has one id for all attempts, of its own for each message", async () => {
