@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { HeadFile, readHead } from "../../../lib/storage/file/head-file.ts";
+import { FileStorage } from "../../../lib/storage/file-storage.ts";
+import { FakeClock } from "../../../lib/testing/fake-clock.ts";
+import { ledgerSchema } from "../../support/promised.ts";
+import { settle } from "../../support/deferred.ts";
 import { seededRandom } from "../../support/random.ts";
 import { VolatileDisk } from "../../support/volatile-disk.ts";
 
@@ -46,5 +50,51 @@ describe("the head file", () => {
       expect(head?.sequence).toBeLessThanOrEqual(8);
       expect(head?.journal).toBe(head?.sequence);
     }
+  });
+});
+
+describe("how far a journal goes", () => {
+  /** A forgetful disk that calls back when it is told to. */
+  class TickingDisk extends VolatileDisk {
+    tick: () => void = () => {};
+
+    override repeat(_everyMs?: number, callback: () => void = () => {}): () => void {
+      this.tick = callback;
+      return () => (this.tick = () => {});
+    }
+  }
+
+  async function started() {
+    const disk = new TickingDisk(() => 0.99, Infinity);
+    const storage = new FileStorage({ folder, clock: new FakeClock(), disk });
+    await storage.open(ledgerSchema);
+    const collection = Object.keys(ledgerSchema.collections)[0]!;
+    const put = (key: string) => storage.commit([{ kind: "put", collection, key, value: { key } }]);
+    const noted = async () => (await readHead(disk, folder))?.sequence ?? 0;
+    const certain = async () => (await readHead(disk.afterPowerLoss(Infinity), folder))?.sequence;
+    return { disk, storage, put, noted, certain, first: await noted() };
+  }
+
+  test("is noted with each commit, which makes it certain by itself not yet", async () => {
+    const { put, noted, certain, first } = await started();
+    await put("a");
+    await put("b");
+    expect(await noted()).toBe(first + 2);
+    expect(await certain()).toBe(first);
+  });
+
+  test("is certain from the next look at the folder on", async () => {
+    const { disk, put, certain, first } = await started();
+    await put("a");
+    disk.tick();
+    for (let turn = 0; turn < 10; turn += 1) await settle();
+    expect(await certain()).toBe(first + 1);
+  });
+
+  test("is certain once the storage is closed", async () => {
+    const { storage, put, certain, first } = await started();
+    await put("a");
+    await storage.close();
+    expect(await certain()).toBe(first + 1);
   });
 });
