@@ -49,7 +49,7 @@ export class Kept {
 function byFile(items, toFile) {
   const files = {};
   for (const name of new Set(items.map(nameOf))) {
-    const inFile = items.filter((item) => nameOf(item) === name).map(({ fileName: _, ...rest }) => rest);
+    const inFile = items.filter((item) => nameOf(item) === name);
     files[name] = { source: readFileSync(name, "utf8"), ...toFile(inFile) };
   }
   return files;

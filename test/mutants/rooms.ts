@@ -39,6 +39,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "adapters/trpc": [
     "test/adapters/trpc",
     "test/adapters/h3/trpc-conditions.test.ts",
+    "test/adapters/h3/trpc-keyed-calls.test.ts",
     "test/adapters/h3/trpc-reads.test.ts",
     "test/adapters/conventions.test.ts",
     "test/adapters/access-matrix.test.ts",

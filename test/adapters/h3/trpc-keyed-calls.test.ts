@@ -33,3 +33,45 @@ it("what comes without one is made each time", async () => {
   expect((await create()).status).toBe(200);
   expect((await create()).status).toBe(409);
 });
+
+it("what comes with one is made once: its answer is given again, or its refusal", async () => {
+  await using test = await createTestOrchestrator({ secretsKey: new MemorySecretsKey() });
+  await using server = await serve(test.orchestrator);
+  const { token } = await test.signIn("Admin");
+  const create = async (key: string) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const { status, json } = await server.call({
+      method: "POST",
+      path: "/trpc/secrets.create",
+      headers: { ...headers, "idempotency-key": key },
+      body: JSON.stringify({ name: "db", value: "hush-hush" }),
+    });
+    return { status, json };
+  };
+  const first = await create("one");
+  expect(first).toMatchObject({ status: 200, json: { result: { data: { name: "db" } } } });
+  expect(await create("one")).toEqual(first);
+  const refused = await create("two");
+  expect(refused.status).toBe(409);
+  await test.orchestrator.secrets.remove(systemCaller, { name: "db" });
+  expect((await create("two")).status).toBe(409);
+  expect((await create("three")).status).toBe(200);
+});
+
+it.each([
+  ["if-match", "If-Match is not supported here."],
+  ["if-none-match", "If-None-Match is not supported here."],
+])("a change with %s that nobody would look at is refused, and says so", async (name, message) => {
+  await using test = await createTestOrchestrator({ secretsKey: new MemorySecretsKey() });
+  await using server = await serve(test.orchestrator);
+  const { token } = await test.signIn("Admin");
+  const { status, json } = await server.call({
+    method: "POST",
+    path: "/trpc/secrets.create",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", [name]: '"1"' },
+    body: JSON.stringify({ name: "db", value: "hush-hush" }),
+  });
+  expect(status).toBe(412);
+  expect(JSON.stringify(json)).toContain(message);
+  expect((await test.orchestrator.secrets.list(systemCaller)).items).toEqual([]);
+});
