@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { HeadFile, readHead } from "../../../lib/storage/file/head-file.ts";
 import { FileStorage } from "../../../lib/storage/file-storage.ts";
+import { HeadFile, readHead } from "../../../lib/storage/file/head-file.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
-import { ledgerSchema } from "../../support/promised.ts";
 import { settle } from "../../support/deferred.ts";
+import { ledgerSchema } from "../../support/promised.ts";
 import { seededRandom } from "../../support/random.ts";
 import { VolatileDisk } from "../../support/volatile-disk.ts";
 
