@@ -354,7 +354,7 @@ export interface RoutedVerbs {
     open: (nodeId: string, input?: Input<"openTerminalInput", "node_id">, options?: CallOptions) => Promise<Output<"openedTerminalSchema">>;
     /**
      * Get a ticket to attach to a terminal session. For who opened it, to attach again, and for an Admin, to watch; also within a
-     * minute after the session has ended, for what was missed. It works once, within 30 seconds.
+     * minute after the session has ended by itself, for what was missed. It works once, within 30 seconds.
      */
     ticket: (sessionId: string, options?: CallOptions) => Promise<Output<"terminalTicketSchema">>;
     /**

@@ -57,13 +57,20 @@ const keptBytes = 16_777_216;
 /** Memory of one that printed nothing, roughly: an operator may open many of them. */
 const leastBytes = 65_536;
 
-/** Whether somebody may still attach: while it is active and for a minute more, unless what it showed is gone with its holder. */
+/**
+ * Whether somebody may still attach: while it is active and for a minute more, unless it was closed on purpose, or what it showed is gone
+ * with its holder.
+ */
 export function isShown(
   { status, closed_at, close_reason }: Pick<TerminalDocument, "status" | "closed_at" | "close_reason">,
   nowMs: number,
 ): boolean {
   if (status === "active") return true;
-  return close_reason !== "server_lost" && nowMs - Date.parse(closed_at ?? "") < shownMs;
+  return (
+    close_reason !== "closed" &&
+    close_reason !== "server_lost" &&
+    nowMs - Date.parse(closed_at ?? "") < shownMs
+  );
 }
 
 /** The terminals of this process that ended within the last minute, up to 16 MiB of what they showed: the oldest go first. */

@@ -162,7 +162,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
         await terminal.shows(/^30 1000\nred$/m);
         const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
         expect(await scene.run("terminal", "close", sessionId)).toMatchObject({ code: 0 });
-        expect(await terminal.exited()).toBe(137);
+        expect(await terminal.exited()).toBe(129);
         expect(terminal.screen).toContain("The terminal ended: closed.");
       }
       const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
@@ -181,7 +181,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
         await terminal.shows(/^inside$/m);
         const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
         await scene.client.terminals.close(sessionId);
-        expect(await terminal.exited()).toBe(137);
+        expect(await terminal.exited()).toBe(129);
         expect(terminal.screen).toContain("The terminal ended: closed.");
       }
       using terminal = scene.at(80, 24, ...opening);

@@ -61,6 +61,16 @@ it("after a minute it is closed for good, also with a ticket from before", async
   expect(await scene.attach(ticket).next("refused")).toMatchObject({ code: "INVALID_TRANSITION" });
 });
 
+it("one that somebody closed is closed for good", async () => {
+  await using scene = await openTerminal();
+  const { session_id, ticket } = scene.opened;
+  await scene.terminals.close(scene.operator.caller, { session_id });
+  expect(await scene.attach(ticket).next("refused")).toMatchObject({ code: "INVALID_TRANSITION" });
+  await expect(scene.terminals.ticket(scene.operator.caller, { session_id })).rejects.toMatchObject({
+    code: "INVALID_TRANSITION",
+  });
+});
+
 it("one that ended at another process is shown from there", async () => {
   await using scene = await terminalsElsewhere();
   const { terminals, nodeId: node_id } = scene;

@@ -63,7 +63,7 @@ export const terminalProcedures = t.router({
         tag,
         summary: "Get a ticket to attach to a terminal session",
         description:
-          "For who opened it, to attach again, and for an Admin, to watch; also within a minute after the session has ended, for what was missed. It works once, within 30 seconds.",
+          "For who opened it, to attach again, and for an Admin, to watch; also within a minute after the session has ended by itself, for what was missed. It works once, within 30 seconds.",
         problems: ["INVALID_TRANSITION"],
       }),
     )

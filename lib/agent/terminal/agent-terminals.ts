@@ -168,7 +168,7 @@ class AgentTerminal {
 
   close(): void {
     this.#reason = "closed";
-    this.#pty?.kill();
+    this.#pty?.hangUp();
   }
 
   /** Ends it without a word. */

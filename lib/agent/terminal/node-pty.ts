@@ -13,14 +13,14 @@ import { closeSync, constants, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { OnReadOpts, SocketConstructorOpts } from "node:net";
 import { ReadStream } from "node:tty";
-import { systemClock } from "../../clock.ts";
+import { systemClock, type Timer } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import { terminalVariable } from "../../host/marked-scope.ts";
 import { bootOf, processAt } from "../../host/process-table.ts";
 import type { ProgramScope, ProgramScopes } from "../../host/program-scope.ts";
 import { PtyInput } from "./pty-input.ts";
 import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
-import { endTerminal } from "./terminal-processes.ts";
+import { TerminalProcesses } from "./terminal-processes.ts";
 
 /** What of the library is used: its functions in C++. */
 interface NativePty {
@@ -48,6 +48,9 @@ const readBytes = 4_096;
 
 /** How long what is ended may take to be gone. */
 const goneMs = 1_000;
+/** Who was told that the terminal is gone is looked for after so long, then after twice as long, and so on. */
+const firstLookMs = 20;
+const lastLookMs = 1_280;
 
 /**
  * Loads what makes pseudoterminals.
@@ -77,7 +80,7 @@ class SystemPty implements Pty {
   readonly pid: number;
   readonly #native: NativePty;
   readonly #handlers: PtyHandlers;
-  readonly #killAll: () => void;
+  readonly #processes: TerminalProcesses;
   readonly #group: ProgramScope | null;
   readonly #fd: number;
   /** The program's side, held open. */
@@ -87,6 +90,10 @@ class SystemPty implements Pty {
   #state: "running" | "draining" | "ended" = "running";
   #exitCode = 0;
   #isPaused = false;
+  /** Set while those who were told that the terminal is gone have time to end. */
+  #grace: Timer | null = null;
+  /** How the program ended meanwhile. */
+  #endedInGrace: number | null = null;
   /** What output is read into, one piece after the other: memory for each would cost more than to read it. */
   #memory = new Uint8Array();
   #used = 0;
@@ -107,7 +114,7 @@ class SystemPty implements Pty {
     const made = group === null ? fork() : group.start(fork);
     this.pid = made.pid;
     const first = processAt(made.pid) ?? { pid: made.pid, begun: -1 };
-    this.#killAll = () => endTerminal(mark, { first, group });
+    this.#processes = new TerminalProcesses(mark, { first, group });
     this.#group = group;
     this.#fd = made.fd;
     try {
@@ -115,7 +122,7 @@ class SystemPty implements Pty {
     } catch (error) {
       // The program runs already, and nobody would ever hear of it.
       this.#state = "ended";
-      this.#killAll();
+      this.#processes.end();
       this.#leaveGroup();
       closeSync(made.fd);
       throw error;
@@ -152,10 +159,20 @@ class SystemPty implements Pty {
     else this.#drain();
   }
 
+  hangUp(): void {
+    if (this.#state !== "running") return this.kill();
+    if (this.#grace !== null) return;
+    this.#processes.hangUp();
+    this.#lookAfter(firstLookMs);
+  }
+
   kill(): void {
     this.#isPaused = false;
-    if (this.#state === "running") this.#killAll();
-    else this.#drain();
+    this.#grace?.cancel();
+    this.#grace = null;
+    if (this.#state !== "running") this.#drain();
+    else if (this.#endedInGrace === null) this.#processes.end();
+    else this.#end(this.#endedInGrace);
   }
 
   #room(): Uint8Array {
@@ -173,12 +190,21 @@ class SystemPty implements Pty {
     return true;
   }
 
+  #lookAfter(ms: number): void {
+    this.#grace = systemClock.setTimer(ms, () => {
+      if (ms < lastLookMs && this.#processes.areLeft()) this.#lookAfter(ms * 2);
+      else this.kill();
+    });
+  }
+
   #end(exitCode: number): void {
     if (this.#state !== "running") return;
+    // What it started may still be saving something.
+    if (this.#grace !== null) return void (this.#endedInGrace = exitCode);
     this.#exitCode = exitCode;
     this.#input.end();
     // What it left behind would hold the terminal open, and write on.
-    this.#killAll();
+    this.#processes.end();
     this.#state = "draining";
     this.#stream.pause();
     this.#drain();

@@ -57,6 +57,7 @@ function silentPrograms() {
       resize() {},
       pause() {},
       resume() {},
+      hangUp() {},
       kill: () => void (killed += 1),
     };
   };

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
-import fs from "node:fs";
+import fs, { readFileSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
 import { CgroupScopes } from "../../../lib/host/cgroup-scope.ts";
+import { terminalVariable } from "../../../lib/host/marked-scope.ts";
+import { environmentOf, listProcesses, processAt } from "../../../lib/host/process-table.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const openPty = loadNodePty(null);
@@ -42,6 +46,12 @@ function run(script: string, mark = "node/session", open = openPty): Run {
     text: () => Buffer.concat(pieces).toString(),
   };
 }
+
+/** Processes of a terminal that live. */
+const alive = (mark: string): number[] =>
+  listProcesses().flatMap(({ pid, isZombie }) =>
+    !isZombie && environmentOf(pid, terminalVariable) === mark ? [pid] : [],
+  );
 
 describe("a pseudoterminal", () => {
   it(`hands over every byte of a program that prints 100 kB and exits, in each of ${runs} runs`, async () => {
@@ -105,6 +115,44 @@ describe("a pseudoterminal", () => {
       one.pty.kill();
       expect(await one.exitCode).toBe(137);
     }
+  });
+
+  it("lets whoever is told that the terminal is gone save what they have, stopped ones too", async () => {
+    const folder = temporaryFolder();
+    const loop = "while :; do sleep 0.05; done";
+    const saving = (name: string): string => `trap 'sleep 0.2; echo kept > ${folder}/${name}; exit 7' HUP`;
+    writeFileSync(join(folder, "job.sh"), `${saving("job")}; echo armed; kill -STOP $$; ${loop}`);
+    const one = run(`${saving("shell")}; sh ${folder}/job.sh & echo ready; ${loop}`, "node/saving");
+    await vi.waitFor(() => expect(one.text()).toMatch(/armed[^]*ready|ready[^]*armed/), 5_000);
+    one.pty.hangUp();
+    one.pty.hangUp();
+    expect(await one.exitCode).toBe(7);
+    for (const name of ["shell", "job"]) expect(readFileSync(join(folder, name), "utf8")).toBe("kept\n");
+  });
+
+  it("ends whoever does not heed it, with what they left behind, and goes at once where all have gone", async () => {
+    const deaf = run(
+      "trap '' HUP; (setsid sleep 1000 &); echo ready; while :; do sleep 0.05; done",
+      "node/deaf",
+    );
+    await vi.waitFor(() => expect(deaf.text()).toContain("ready"), 5_000);
+    deaf.pty.hangUp();
+    expect(await deaf.exitCode).toBe(137);
+    const heeding = run("echo ready; exec sleep 1000", "node/heeding");
+    await vi.waitFor(() => expect(heeding.text()).toContain("ready"), 5_000);
+    heeding.pty.hangUp();
+    expect(await heeding.exitCode).toBe(129);
+    expect(alive("node/deaf")).toEqual([]);
+  });
+
+  it("ends at once who was told that the terminal is gone, where nobody waits any more", async () => {
+    const one = run("(trap '' HUP; exec sleep 1000) & echo ready; wait", "node/dropped");
+    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    one.pty.hangUp();
+    await vi.waitFor(() => expect(processAt(one.pty.pid)).toBeNull(), 5_000);
+    one.pty.kill();
+    expect(await one.exitCode).toBe(129);
+    expect(alive("node/dropped")).toEqual([]);
   });
 
   it("says the signal that ended a program as a shell does", async () => {
