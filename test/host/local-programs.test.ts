@@ -104,8 +104,11 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
       const sleeper = writeSleeper(join(folder, "work"));
       const told = join(folder, "work/told");
       const late = join(folder, "work/late");
-      writeFileSync(late, `trap "echo asked > ${told}; exit" TERM\nwhile :; do sleep 0.02; done\n`);
-      const script = `trap 'sh ${late} & exit 0' TERM; sh "$0" & while :; do sleep 0.02; done`;
+      const loop = "while :; do sleep 0.02; done";
+      writeFileSync(late, `trap "echo asked > ${told}; exit" TERM\necho > ${late}-ready\n${loop}\n`);
+      // It is without a parent, and asked, once it can hear.
+      const start = `sh ${late} & until [ -e ${late}-ready ]; do sleep 0.01; done; exit 0`;
+      const script = `trap '${start}' TERM; sh "$0" & ${loop}`;
       const controller = new AbortController();
       const running = host.run(
         { argv: ["/bin/sh", "-c", script, sleeper], asks, timeoutMs },
