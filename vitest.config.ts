@@ -105,7 +105,8 @@ export default defineConfig({
         test: {
           name: "machines",
           include: machines,
-          maxWorkers: "100%",
+          // Each is a machine in memory that boots.
+          maxWorkers: 2,
           sequence: { groupOrder: 3 },
         },
       },

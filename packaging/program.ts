@@ -1,5 +1,5 @@
 /**
- * The command line and the server as few files, in `dist/program`: a start reads a dozen files in place of a thousand. The packages that it
+ * The command line and the server as few files, in `dist/program`: a start reads twenty files in place of a thousand. The packages that it
  * uses stay beside it, as a library's do.
  */
 import { chmodSync, readFileSync, rmSync } from "node:fs";

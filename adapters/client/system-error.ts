@@ -6,6 +6,7 @@ import { constants } from "node:os";
  */
 export function codeOf(error: unknown): string {
   const { code, errno } = (error ?? {}) as NodeJS.ErrnoException;
-  if (code !== "UNKNOWN" || errno === undefined) return code ?? "unknown";
+  const isUnnamed = code === "UNKNOWN" || code?.startsWith("Unknown system error") === true;
+  if (!isUnnamed || errno === undefined) return code ?? "unknown";
   return Object.entries(constants.errno).find(([, each]) => each === Math.abs(errno))?.[0] ?? code;
 }

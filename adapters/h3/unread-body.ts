@@ -7,8 +7,9 @@ import type { Socket } from "node:net";
  * they read. Past it the connection is reset, and those find no answer.
  */
 const mostBytes = 16 * 1024 * 1024;
-/** And for no longer than this, milliseconds. */
-const longestMs = 5_000;
+/** While something of it comes, with no longer pauses than this, milliseconds, and no longer than that in all. */
+const pauseMs = 5_000;
+const longestMs = 30_000;
 
 /**
  * Has the rest of a request's body read and dropped once its answer is out. Left where it is, it would stand before the next
@@ -34,8 +35,8 @@ export function dropUnreadBody(request: IncomingMessage, response: ServerRespons
 
 function drop(request: IncomingMessage, socket: Socket): void {
   if (socket.destroyed || request.readableEnded) return;
-  const timer = setTimeout(() => socket.destroy(), longestMs);
-  const done = (): void => clearTimeout(timer);
+  const timers = [pauseMs, longestMs].map((ms) => setTimeout(() => socket.destroy(), ms));
+  const done = (): void => timers.forEach(clearTimeout);
   socket.once("close", done);
   if (request.destroyed) {
     // Whoever read it gave it up, and Node reads no further: the answer was the last on this connection.
@@ -53,6 +54,7 @@ function drop(request: IncomingMessage, socket: Socket): void {
   request.removeAllListeners("data").removeAllListeners("readable");
   request.on("data", (piece: Uint8Array) => {
     bytes += piece.length;
+    timers[0]?.refresh();
     if (bytes > mostBytes) socket.destroy();
   });
   request.resume();

@@ -53,7 +53,7 @@ function descend<Route>(
 ): Node<Route> | null {
   const segment = walk.segments[depth];
   if (segment === undefined) return node.methods === null ? null : node;
-  const literal = node.literals.get(segment.includes("%") ? withoutNeedless(segment) : segment);
+  const literal = node.literals.get(withoutNeedless(segment));
   const found = literal === undefined ? null : descend(literal, walk, depth + 1);
   if (found !== null || node.parameter === null || segment === "") return found;
   const taken = walk.values.push(segment);
@@ -64,9 +64,10 @@ function descend<Route>(
 
 const needless = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/gi;
 
-/** A segment without what it encodes of letters, digits and `-._~`: that makes no other path (RFC 3986, 6.2.2.2). */
-function withoutNeedless(segment: string): string {
-  return segment.replace(needless, (encoded) => String.fromCharCode(parseInt(encoded.slice(1), 16)));
+/** A path without what it encodes of letters, digits and `-._~`: that makes no other path (RFC 3986, 6.2.2.2). */
+export function withoutNeedless(path: string): string {
+  if (!path.includes("%")) return path;
+  return path.replace(needless, (encoded) => String.fromCharCode(parseInt(encoded.slice(1), 16)));
 }
 
 function literalChild<Route>(node: Node<Route>, segment: string): Node<Route> {

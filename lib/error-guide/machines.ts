@@ -67,10 +67,11 @@ export const machineErrors = {
     advice: "Make space. Writing works again by itself, without a restart.",
   },
   STORAGE_FAILED: {
-    meaning: "The storage can't be written any more.",
+    meaning: "The storage can't be used.",
     cause:
-      "The disk reported an error while data was being made durable, so what is on it is not certain. Or a data folder can't be used at all: `details` has its `folder` and the system's `errno`.",
-    advice: "Look at the disk, then restart the process: it makes sure of what it reads.",
+      "The disk reported an error while data was being made durable, so what is on it is not certain, and nothing is written any more. Or a data folder can't be used at all: `details` has its `folder` and the system's `errno`. Or one call was refused, for want of open files (`EMFILE`) for example: the message has the reason.",
+    advice:
+      "Where nothing is written any more, look at the disk, then restart the process: it makes sure of what it reads. Else remove the reason; the next call works again.",
   },
   STORAGE_CLOSED: {
     meaning: "The storage is closed.",

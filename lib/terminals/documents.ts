@@ -54,3 +54,12 @@ export const terminalCollections = {
 export function recordingOf(sessionId: string): string {
   return `terminal-${sessionId}`;
 }
+
+/** Whoever closes it for one of these leaves its programs time to put things in order; for any other they are ended at once. */
+const patientReasons = new Set(["closed", "detached", "idle", "too_long"]);
+
+/** What an agent is told to close a terminal: once is to hang up, twice to end it at once. */
+export function closingCommands(reason: string): readonly { type: "terminal.close" }[] {
+  const once = { type: "terminal.close" } as const;
+  return patientReasons.has(reason) ? [once] : [once, once];
+}

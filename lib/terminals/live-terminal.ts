@@ -16,7 +16,7 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
-import type { TerminalDocument } from "./documents.ts";
+import { closingCommands, type TerminalDocument } from "./documents.ts";
 import { OutputWindow } from "./output-window.ts";
 import { Recorder } from "./recorder.ts";
 import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
@@ -29,8 +29,7 @@ const keptBytes = 2 * windowBytes;
 const grantStepBytes = 262_144;
 /** Output that may follow while it is closed: far more than an agent that obeys holds. */
 const restBytes = 16 * windowBytes;
-const detachedMs = 60_000;
-const closingMs = 10_000;
+const [detachedMs, closingMs] = [60_000, 10_000];
 
 /** What a terminal is held with. */
 export interface LiveTerminalParts {
@@ -48,7 +47,7 @@ export class LiveTerminal {
   size: Readonly<{ cols: number; rows: number }>;
   /** Resolves when its end is written. */
   readonly done: Promise<void>;
-  #isDone: () => void = () => {};
+  #isDone = (): void => {};
   /** How it ended, once that is written. */
   end: TerminalEnd | null = null;
   readonly window = new OutputWindow(keptBytes);
@@ -193,13 +192,13 @@ export class LiveTerminal {
     this.#after("closing", closingMs, () => this.#end({ status: "interrupted", reason }));
     this.#granted = this.#received + restBytes;
     await this.#send({ type: "terminal.grant", through: this.#granted });
-    await this.#send({ type: "terminal.close" });
+    for (const command of closingCommands(reason)) await this.#send(command);
   }
 
   /** The program ended, and all of its output came. */
   closed({ reason, exit_code }: MessageOf<AgentMessage, "terminal.closed">): Promise<void> {
-    const own = this.#reason ?? (reason === "exit" ? "exit" : "closed");
     const exit = exit_code === undefined ? {} : { exitCode: exit_code };
+    const own = this.#reason ?? (reason === "exit" ? "exit" : "closed");
     return this.#end({ status: "closed", reason: own, ...exit });
   }
 
@@ -253,7 +252,7 @@ export class LiveTerminal {
   #loseRecording(error: unknown): void {
     if (this.#state === "ended") return;
     this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place });
-    void this.#send({ type: "terminal.close" });
+    for (const command of closingCommands("recording_failed")) void this.#send(command);
     void this.#end({ status: "closed", reason: "recording_failed" });
   }
 

@@ -2,6 +2,7 @@
 import { systemCaller } from "../callers/caller.ts";
 import type { Clock, Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
@@ -51,6 +52,11 @@ export async function writeEnd(
   });
 }
 
+/** The refusal of what can be done with a terminal only while it is shown. */
+export function closedTerminal(): OrchestratorError {
+  return new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+}
+
 /** As long as one who was cut off may come back to a terminal that is open. */
 const shownMs = 60_000;
 const keptBytes = 16_777_216;
@@ -66,11 +72,9 @@ export function isShown(
   nowMs: number,
 ): boolean {
   if (status === "active") return true;
-  return (
-    close_reason !== "closed" &&
-    close_reason !== "server_lost" &&
-    nowMs - Date.parse(closed_at ?? "") < shownMs
-  );
+  if (close_reason === "closed" || close_reason === "server_lost") return false;
+  // A clock that was set back since must not show it for ever.
+  return Math.abs(nowMs - Date.parse(closed_at ?? "")) < shownMs;
 }
 
 /** The terminals of this process that ended within the last minute, up to 16 MiB of what they showed: the oldest go first. */

@@ -5,7 +5,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isRetryable, OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, isRetryable, OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
 import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
@@ -14,7 +14,7 @@ import type { TerminalDocument } from "./documents.ts";
 import { LeftTerminals } from "./left-terminals.ts";
 import { LiveTerminal } from "./live-terminal.ts";
 import { openMs, OpeningAnswers } from "./opening-answers.ts";
-import { EndedTerminals, isShown, writeEnd } from "./terminal-ends.ts";
+import { closedTerminal, EndedTerminals, isShown, writeEnd } from "./terminal-ends.ts";
 import { TerminalHolders } from "./terminal-holders.ts";
 import { TerminalRetention } from "./terminal-retention.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
@@ -98,7 +98,7 @@ export class TerminalService {
    */
   require(sessionId: string): LiveTerminal {
     const terminal = this.#live.get(sessionId) ?? this.#kept.find(sessionId);
-    if (!terminal) throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    if (!terminal) throw closedTerminal();
     return terminal;
   }
 
@@ -199,8 +199,7 @@ export class TerminalService {
   ): Promise<SocketHandlers> {
     const caller = await this.tickets.redeem(ticket, sessionId, (id, session) => this.#callerOf(id, session));
     const stored = await this.#context.storage.get<TerminalDocument>("terminals", sessionId);
-    if (!stored || !isShown(stored.value, this.#context.clock.now()))
-      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    if (!stored || !isShown(stored.value, this.#context.clock.now())) throw closedTerminal();
     const types = isOpener(caller, stored.value);
     const stream = this.#features.streams.open(caller);
     const { signal } = stream;
@@ -215,7 +214,9 @@ export class TerminalService {
       return ViewerConnection.attach(socket, { ...viewing, terminal });
     } catch (error) {
       release();
-      throw error;
+      // Where it was held and ended there is no process any more.
+      const isGone = isOrchestratorError(error) && error.code === "UNAVAILABLE";
+      throw isGone && stored.value.status !== "active" ? closedTerminal() : error;
     }
   }
 

@@ -21,7 +21,7 @@ import {
   type Terminal,
   type TerminalTicket,
 } from "./schemas.ts";
-import { isShown } from "./terminal-ends.ts";
+import { closedTerminal, isShown } from "./terminal-ends.ts";
 import { listTerminals, toTerminal } from "./terminal-list.ts";
 import { isOpener, type TerminalService } from "./terminal-service.ts";
 import { readTranscript } from "./transcript.ts";
@@ -115,7 +115,7 @@ export class Terminals {
   /**
    * Makes another ticket: for the one who opened it to attach again, or for an Admin to watch.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's; `INVALID_TRANSITION` where it ended a minute ago or earlier.
+   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's; `INVALID_TRANSITION` where it was closed on purpose, or ended a minute ago or earlier.
    */
   async ticket(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<TerminalTicket> {
     await this.#context.authorize(caller, "terminals.ticket");
@@ -124,8 +124,9 @@ export class Terminals {
       "terminals.ticket",
       parseInput(terminalIdInput, input).session_id,
     );
-    if (!isShown(terminal, this.#context.clock.now()))
-      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    if (!isShown(terminal, this.#context.clock.now())) throw closedTerminal();
+    if (terminal.status !== "active" && this.#service.holders.isOwn(terminal))
+      this.#service.require(terminal.session_id);
     const { ticket, write } = this.#service.tickets.issue(caller, terminal.session_id);
     await this.#context.storage.commit([write, ...(await this.#service.tickets.expired())]);
     return ticket;

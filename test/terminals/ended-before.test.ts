@@ -1,11 +1,14 @@
 /** Whoever attaches within a minute after a terminal has ended gets what they missed, and how it ended. */
 import { expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
-import { FakeClock } from "fleetwright/testing";
+import { FileStorage, systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { closingCommands } from "../../lib/terminals/documents.ts";
 import type { LiveTerminal } from "../../lib/terminals/live-terminal.ts";
 import { OutputWindow } from "../../lib/terminals/output-window.ts";
 import { EndedTerminals } from "../../lib/terminals/terminal-ends.ts";
 import { openTerminal } from "../support/open-terminal.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestViewer } from "../support/terminal-viewer.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -69,6 +72,34 @@ it("one that somebody closed is closed for good", async () => {
   await expect(scene.terminals.ticket(scene.operator.caller, { session_id })).rejects.toMatchObject({
     code: "INVALID_TRANSITION",
   });
+});
+
+it("one that ended before the server was restarted is closed for good, whatever ticket there is", async () => {
+  const folder = temporaryFolder();
+  const [session_id, clock] = await (async () => {
+    await using scene = await openTerminal({ shell: "/bin/uname" }, { storage: new FileStorage({ folder }) });
+    await scene.ended();
+    return [scene.opened.session_id, scene.test.clock] as const;
+  })();
+  await using test = await createTestOrchestrator({ storage: new FileStorage({ folder }), clock });
+  const { terminals } = test.orchestrator;
+  const { ticket } = await terminals.ticket(systemCaller, { session_id });
+  const viewer = new TestViewer((socket) => terminals.accept(socket, session_id));
+  viewer.say({ type: "attach", ticket });
+  expect(await viewer.next("refused")).toMatchObject({ code: "INVALID_TRANSITION" });
+});
+
+it.each([
+  ["closed", 1],
+  ["detached", 1],
+  ["idle", 1],
+  ["too_long", 1],
+  ["operator_changed", 2],
+  ["recording_failed", 2],
+  ["server_lost", 2],
+  ["refused", 2],
+])("a terminal that ends as %s is told to close %i times: twice is at once", (reason, times) => {
+  expect(closingCommands(reason)).toHaveLength(times);
 });
 
 it("one that ended at another process is shown from there", async () => {

@@ -30,6 +30,8 @@ const littleBytes = 8_192;
 const gatherMs = 1;
 /** What was typed and taken is told in steps: the orchestrator lets four of them wait. */
 const takenStepBytes = 65_536;
+/** Who prints more than this after a hang-up does not heed it: the orchestrator has granted 16 MiB for all that follows. */
+const mostFarewellBytes = 1_048_576;
 /** Bytes that wait here before the program has to. */
 const heldBytes = 131_072;
 
@@ -128,6 +130,7 @@ class AgentTerminal {
   #sentMeanwhile = 0;
   #exitCode: number | null = null;
   #reason = "exit";
+  #farewellBytes = 0;
   #isOver = false;
 
   constructor(id: string, options: TerminalOptions) {
@@ -166,7 +169,9 @@ class AgentTerminal {
     this.#flush();
   }
 
+  /** Hangs up; told again, ends it at once. */
   close(): void {
+    if (this.#reason === "closed") return this.#pty?.kill();
     this.#reason = "closed";
     this.#pty?.hangUp();
   }
@@ -183,11 +188,18 @@ class AgentTerminal {
     const last = this.#held.pop();
     this.#held.push(...(last === undefined ? [bytes] : joined(last, bytes)));
     this.#heldBytes += bytes.length;
+    if (this.#reason === "closed") this.#boundFarewell(bytes.length);
     if (this.#heldBytes >= heldBytes) this.#pty?.pause();
     if (this.#sentMeanwhile >= littleBytes && this.#heldBytes < frameBytes) return;
     this.#sentMeanwhile += this.#heldBytes;
     this.#gather();
     this.#flush();
+  }
+
+  #boundFarewell(length: number): void {
+    if (this.#farewellBytes > mostFarewellBytes) return;
+    this.#farewellBytes += length;
+    if (this.#farewellBytes > mostFarewellBytes) this.#pty?.kill();
   }
 
   #gather(): void {

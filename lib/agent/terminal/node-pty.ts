@@ -48,9 +48,10 @@ const readBytes = 4_096;
 
 /** How long what is ended may take to be gone. */
 const goneMs = 1_000;
-/** Who was told that the terminal is gone is looked for after so long, then after twice as long, and so on. */
+/** So long have those who were told that the terminal is gone to end. */
+const graceMs = 2_500;
+/** What an ended program started is looked for after so long, then after twice as long, and so on. */
 const firstLookMs = 20;
-const lastLookMs = 1_280;
 
 /**
  * Loads what makes pseudoterminals.
@@ -92,6 +93,7 @@ class SystemPty implements Pty {
   #isPaused = false;
   /** Set while those who were told that the terminal is gone have time to end. */
   #grace: Timer | null = null;
+  #look: Timer | null = null;
   /** How the program ended meanwhile. */
   #endedInGrace: number | null = null;
   /** What output is read into, one piece after the other: memory for each would cost more than to read it. */
@@ -162,13 +164,15 @@ class SystemPty implements Pty {
   hangUp(): void {
     if (this.#state !== "running") return this.kill();
     if (this.#grace !== null) return;
+    this.#input.end();
     this.#processes.hangUp();
-    this.#lookAfter(firstLookMs);
+    this.#grace = systemClock.setTimer(graceMs, () => this.kill());
   }
 
   kill(): void {
     this.#isPaused = false;
     this.#grace?.cancel();
+    this.#look?.cancel();
     this.#grace = null;
     if (this.#state !== "running") this.#drain();
     else if (this.#endedInGrace === null) this.#processes.end();
@@ -190,17 +194,18 @@ class SystemPty implements Pty {
     return true;
   }
 
-  #lookAfter(ms: number): void {
-    this.#grace = systemClock.setTimer(ms, () => {
-      if (ms < lastLookMs && this.#processes.areLeft()) this.#lookAfter(ms * 2);
-      else this.kill();
-    });
+  /** What the program started may still be saving something. */
+  #awaitRest(lookMs: number): void {
+    if (!this.#processes.areLeft()) return this.kill();
+    this.#look = systemClock.setTimer(lookMs, () => this.#awaitRest(lookMs * 2));
   }
 
   #end(exitCode: number): void {
     if (this.#state !== "running") return;
-    // What it started may still be saving something.
-    if (this.#grace !== null) return void (this.#endedInGrace = exitCode);
+    if (this.#grace !== null) {
+      this.#endedInGrace = exitCode;
+      return this.#awaitRest(firstLookMs);
+    }
     this.#exitCode = exitCode;
     this.#input.end();
     // What it left behind would hold the terminal open, and write on.

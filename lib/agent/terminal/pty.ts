@@ -42,7 +42,7 @@ export interface Pty {
   resume(): void;
   /**
    * Tells the program and all that its session started that their terminal is gone (SIGHUP), as whoever closes a window does: a shell keeps
-   * its history, an editor what was not saved. What is left after 2.5 seconds is ended.
+   * its history, an editor what was not saved. Nothing can be typed any more. What is left after 2.5 seconds is ended.
    */
   hangUp(): void;
   /** Ends the program with all that its session started. What it wrote before is still handed over, without waiting for {@link resume}. */

@@ -11,7 +11,7 @@ export function storageError(error: unknown): OrchestratorError {
   if (errno === undefined) return new OrchestratorError("STORAGE_FAILED", { cause: error });
   if (outOfSpaceCodes.has(errno)) return new OrchestratorError("STORAGE_FULL", { cause: error });
   const message = passingCodes.has(errno)
-    ? `The data folder can't be used now (${errno}): try it again.`
+    ? `The data folder can't be used now (${errno}): this machine or process lacks something.`
     : `The data folder can't be used (${errno}).`;
   return new OrchestratorError("STORAGE_FAILED", { message, cause: error });
 }
@@ -24,9 +24,9 @@ export function errnoOf(error: unknown): string | null {
   return isOrchestratorError(error) ? errnoOf(error.cause) : (errorCodeOf(error) ?? null);
 }
 
-/** Whether an error is of what is lacking for a moment, and will be gone without anybody's help. */
-export function isPassing(error: unknown): boolean {
-  return passingCodes.has(errnoOf(error) ?? "");
+/** Whether files can't be opened for a moment, which has left what is written as it was. */
+export function isShortOfFiles(error: unknown): boolean {
+  return ["EMFILE", "ENFILE"].includes(errnoOf(error) ?? "");
 }
 
 /** The reason to write nothing any more where an error is one of the disk; null for any other, out of space among them. */
@@ -34,7 +34,7 @@ export function diskFailure(error: unknown): OrchestratorError | null {
   if (storageError(error).code !== "STORAGE_FAILED") return null;
   if (isOrchestratorError(error) && "errno" in error.details) return error;
   const errno = errnoOf(error);
-  if (errno === null || isPassing(error)) return null;
+  if (errno === null || passingCodes.has(errno)) return null;
   return new OrchestratorError("STORAGE_FAILED", {
     message: `The disk of the data folder reported an error (${errno}): nothing is written any more until the process is started again.`,
     details: { errno },

@@ -2,23 +2,26 @@
 import { expect, it } from "vitest";
 import { OrchestratorError } from "fleetwright";
 import { AgentTerminals } from "../../../lib/agent/terminal/agent-terminals.ts";
+import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { OpenPty, PtyHandlers } from "../../../lib/agent/terminal/pty.ts";
 import type { AgentMessage } from "../../../lib/wire/messages.ts";
 import { uuid } from "../../support/agent-commands.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 /** Terminals whose programs are started by `openPty`. */
-function create(openPty: OpenPty): { terminals: AgentTerminals; said: AgentMessage[] } {
+function create(openPty: OpenPty): { terminals: AgentTerminals; said: AgentMessage[]; shown: string[] } {
   const said: AgentMessage[] = [];
+  const shown: string[] = [];
   const terminals = new AgentTerminals({
     nodeId: "0".repeat(32),
     setup: {},
     logger: new RecordingLogger(),
     load: () => openPty,
     send: (message) => said.push(message) > 0,
-    sendStream: () => true,
+    sendStream: (_id, bytes) => shown.push(Buffer.from(bytes).toString()) > 0,
   });
-  return { terminals, said };
+  return { terminals, said, shown };
 }
 
 const opening = (number: number) =>
@@ -48,6 +51,7 @@ it("a shell that can't be started takes no place, and may be opened again under 
 function silentPrograms() {
   const running: PtyHandlers[] = [];
   let killed = 0;
+  let hungUp = 0;
   const openPty: OpenPty = (_program, handlers) => {
     running.push(handlers);
     return {
@@ -57,11 +61,11 @@ function silentPrograms() {
       resize() {},
       pause() {},
       resume() {},
-      hangUp() {},
+      hangUp: () => void (hungUp += 1),
       kill: () => void (killed += 1),
     };
   };
-  return { openPty, running, killed: () => killed };
+  return { openPty, running, killed: () => killed, hungUp: () => hungUp };
 }
 
 it("terminals that ended with their connection take no places of those of the next, also under their ids", () => {
@@ -83,4 +87,34 @@ it("terminals that ended with their connection take no places of those of the ne
   expect([terminals.size, said]).toEqual([1, []]);
   running.at(-1)!.ended(0);
   expect([terminals.size, said]).toEqual([0, [expect.objectContaining({ type: "terminal.closed" })]]);
+});
+
+it("one that is closed twice is ended at once, and one that goes on printing as well", () => {
+  const { openPty, running, killed, hungUp } = silentPrograms();
+  const { terminals } = create(openPty);
+  const close = { ...opening(1), type: "terminal.close" } as const;
+  terminals.open(opening(1));
+  terminals.handle(close);
+  expect([hungUp(), killed()]).toEqual([1, 0]);
+  terminals.handle(close);
+  expect([hungUp(), killed()]).toEqual([1, 1]);
+  terminals.open(opening(2));
+  running[1]?.output(new Uint8Array(2_000_000));
+  terminals.handle({ ...close, session_id: uuid(2) });
+  running[1]?.output(new Uint8Array(1_048_576));
+  expect([hungUp(), killed()]).toEqual([2, 1]);
+  for (let piece = 0; piece < 3; piece += 1) running[1]?.output(new Uint8Array(1));
+  expect([hungUp(), killed()]).toEqual([2, 2]);
+});
+
+it("one that heeds nothing and prints for ever is closed, and takes no place any more", async () => {
+  const { terminals, said, shown } = create(loadNodePty(null));
+  terminals.open({ ...opening(1), shell: "/bin/sh" });
+  terminals.handle({ ...opening(1), type: "terminal.grant", through: 1_000 });
+  terminals.type(uuid(1), Buffer.from("trap '' HUP; yes\n"));
+  await waitFor(() => expect(shown.join("")).toContain("y\r\ny\r\n"));
+  terminals.handle({ ...opening(1), type: "terminal.grant", through: 16_777_216 });
+  terminals.handle({ ...opening(1), type: "terminal.close" });
+  await waitFor(() => expect(said.at(-1)).toMatchObject({ type: "terminal.closed", reason: "closed" }));
+  expect(terminals.size).toBe(0);
 });

@@ -123,7 +123,7 @@ describe("a pseudoterminal", () => {
     const saving = (name: string): string => `trap 'sleep 0.2; echo kept > ${folder}/${name}; exit 7' HUP`;
     writeFileSync(join(folder, "job.sh"), `${saving("job")}; echo armed; kill -STOP $$; ${loop}`);
     const one = run(`${saving("shell")}; sh ${folder}/job.sh & echo ready; ${loop}`, "node/saving");
-    await vi.waitFor(() => expect(one.text()).toMatch(/armed[^]*ready|ready[^]*armed/), 5_000);
+    await waitFor(() => expect(one.text()).toMatch(/armed[^]*ready|ready[^]*armed/));
     one.pty.hangUp();
     one.pty.hangUp();
     expect(await one.exitCode).toBe(7);
@@ -135,21 +135,30 @@ describe("a pseudoterminal", () => {
       "trap '' HUP; (setsid sleep 1000 &); echo ready; while :; do sleep 0.05; done",
       "node/deaf",
     );
-    await vi.waitFor(() => expect(deaf.text()).toContain("ready"), 5_000);
+    await waitFor(() => expect(deaf.text()).toContain("ready"));
     deaf.pty.hangUp();
     expect(await deaf.exitCode).toBe(137);
     const heeding = run("echo ready; exec sleep 1000", "node/heeding");
-    await vi.waitFor(() => expect(heeding.text()).toContain("ready"), 5_000);
+    await waitFor(() => expect(heeding.text()).toContain("ready"));
     heeding.pty.hangUp();
     expect(await heeding.exitCode).toBe(129);
     expect(alive("node/deaf")).toEqual([]);
   });
 
+  it("takes nothing that is typed once the terminal is gone", async () => {
+    const one = run("trap '' HUP; echo ready; read line; echo got-$line", "node/typing");
+    await waitFor(() => expect(one.text()).toContain("ready"));
+    one.pty.hangUp();
+    await one.pty.write(Buffer.from("late\n"));
+    expect(await one.exitCode).toBe(137);
+    expect(one.text()).not.toContain("got-");
+  });
+
   it("ends at once who was told that the terminal is gone, where nobody waits any more", async () => {
     const one = run("(trap '' HUP; exec sleep 1000) & echo ready; wait", "node/dropped");
-    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    await waitFor(() => expect(one.text()).toContain("ready"));
     one.pty.hangUp();
-    await vi.waitFor(() => expect(processAt(one.pty.pid)).toBeNull(), 5_000);
+    await waitFor(() => expect(processAt(one.pty.pid)).toBeNull());
     one.pty.kill();
     expect(await one.exitCode).toBe(129);
     expect(alive("node/dropped")).toEqual([]);

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import type { Certificate } from "../../../h3/serve.ts";
 import { replacePrivateFile } from "../../private-file.ts";
+import type { createAuthority } from "./authority.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 
 /** A new certificate is made when so much of the time of one is left. */
@@ -46,24 +47,24 @@ export class OwnCertificate implements CertificateSource {
 
   /** The certificate; a new one where there is none, less than 30 days are left of it, or this machine has got another name or address. */
   async read(): Promise<Certificate> {
+    // A server that runs when its package is replaced could not load it for the renewal any more.
+    const authorities = await import("./authority.ts");
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const authority = await this.#authority();
+    const authority = await this.#authority(authorities.createAuthority);
     const path = join(this.#folder, "server.pem");
     const names = this.#names();
     // One that is damaged is made anew: the authority alone is worth keeping.
     const before = existsSync(path) ? parse(path) : null;
     if (before && this.#isGood(before, { authority, names })) return before;
-    const { issueCertificate } = await import("./authority.ts");
-    const made = await issueCertificate({ authority, names, nowMs: this.#options.now() });
+    const made = await authorities.issueCertificate({ authority, names, nowMs: this.#options.now() });
     replacePrivateFile(path, made.key + made.cert);
     return made;
   }
 
-  async #authority(): Promise<Certificate> {
+  async #authority(create: typeof createAuthority): Promise<Certificate> {
     const path = join(this.#folder, "authority.pem");
     if (!existsSync(path)) {
-      const { createAuthority } = await import("./authority.ts");
-      const made = await createAuthority(`Fleetwright of ${hostname()}`.slice(0, 50), this.#options.now());
+      const made = await create(`Fleetwright of ${hostname()}`.slice(0, 50), this.#options.now());
       replacePrivateFile(path, made.key + made.cert);
     }
     const authority = parse(path);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { OrchestratorError } from "../../../errors.ts";
 import type { Logger } from "../../../logger.ts";
-import { errnoOf, isPassing, storageError } from "../errors.ts";
+import { errnoOf, isShortOfFiles, storageError } from "../errors.ts";
 import type { ChunkFiles } from "./chunk-files.ts";
 import { encodeChunk } from "./chunk.ts";
 import { timesOf, type Compaction } from "./compaction.ts";
@@ -119,7 +119,7 @@ export class SeriesWriter {
       await step();
     } catch (error) {
       const isFull = storageError(error).code === "STORAGE_FULL";
-      if (!isFull && !isPassing(error)) return this.stop(error);
+      if (!isFull && !isShortOfFiles(error)) return this.stop(error);
       if (this.#lack !== null) return;
       this.#lack = isFull ? "there is no space" : `the system refuses it for now (${errnoOf(error)})`;
       const message = isFull ? "There is no space for time series" : "Time series can't be written now";
