@@ -127,3 +127,20 @@ it("what is kept of terminals that ended has a bound, and the oldest goes first"
   ended.clear();
   expect(ended.find("c")).toBeNull();
 });
+
+it("what is kept of a terminal that ended goes after a minute, and makes room", async () => {
+  const clock = new FakeClock();
+  const ended = new EndedTerminals(clock, 350_000);
+  const one = (session_id: string): LiveTerminal =>
+    ({ document: { session_id }, window: new OutputWindow(1) }) as unknown as LiveTerminal;
+  ended.keep(one("a"));
+  await clock.advance(30_000);
+  for (const id of ["b", "c", "d"]) ended.keep(one(id));
+  await clock.advance(29_999);
+  expect(ended.find("a")).not.toBeNull();
+  await clock.advance(1);
+  expect(["a", "b", "c", "d"].map((id) => ended.find(id) === null)).toEqual([true, false, false, false]);
+  for (const id of ["e", "f"]) ended.keep(one(id));
+  expect(["b", "e", "f"].map((id) => ended.find(id) === null)).toEqual([false, false, false]);
+  ended.clear();
+});
