@@ -15,7 +15,6 @@ import { PublicText } from "./public-text.ts";
 import type { Reads } from "./reads.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
-import { withoutNeedless } from "./route-table.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable, resumeField } from "./routes.ts";
 
@@ -63,7 +62,7 @@ export function createRestHandler<Context extends RequestContext>(
 
   function answer(request: RestRequest, requestId: string): RestReply | Promise<RestReply | Response> {
     const path = request.path.startsWith(prefix) ? request.path.slice(basePath.length) : "";
-    const document = documents.get(withoutNeedless(path));
+    const document = documents.get(path);
     if (document !== undefined) {
       if (request.query !== "") throw noParameters();
       if (isRead(request.method))

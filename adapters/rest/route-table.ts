@@ -1,7 +1,4 @@
-/**
- * Finds what answers a path. A literal segment wins over a parameter, also one with letters that are percent-encoded; a trailing
- * slash or an empty segment matches nothing.
- */
+/** Finds what answers a path. A literal segment wins over a parameter; a trailing slash or an empty segment matches nothing. */
 
 interface Node<Route> {
   literals: Map<string, Node<Route>>;
@@ -53,21 +50,13 @@ function descend<Route>(
 ): Node<Route> | null {
   const segment = walk.segments[depth];
   if (segment === undefined) return node.methods === null ? null : node;
-  const literal = node.literals.get(withoutNeedless(segment));
+  const literal = node.literals.get(segment);
   const found = literal === undefined ? null : descend(literal, walk, depth + 1);
   if (found !== null || node.parameter === null || segment === "") return found;
   const taken = walk.values.push(segment);
   const below = descend(node.parameter, walk, depth + 1);
   if (below === null) walk.values.length = taken - 1;
   return below;
-}
-
-const needless = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/gi;
-
-/** A path without what it encodes of letters, digits and `-._~`: that makes no other path (RFC 3986, 6.2.2.2). */
-export function withoutNeedless(path: string): string {
-  if (!path.includes("%")) return path;
-  return path.replace(needless, (encoded) => String.fromCharCode(parseInt(encoded.slice(1), 16)));
 }
 
 function literalChild<Route>(node: Node<Route>, segment: string): Node<Route> {

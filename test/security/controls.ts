@@ -17,7 +17,7 @@ export const controls: readonly (readonly [
       ["test/adapters/permission-first.test.ts", "over REST, of %s"],
       [
         "test/access/faces.test.ts",
-        "refuses whoever has not signed in, for every verb and before anything else",
+        "refuses %s, for every verb and before anything else",
       ],
     ],
   ],
