@@ -15,10 +15,7 @@ export const controls: readonly (readonly [
         "every procedure has a permission, and every permission a procedure",
       ],
       ["test/adapters/permission-first.test.ts", "over REST, of %s"],
-      [
-        "test/access/faces.test.ts",
-        "refuses %s, for every verb and before anything else",
-      ],
+      ["test/access/faces.test.ts", "refuses %s, for every verb and before anything else"],
     ],
   ],
   [
