@@ -29,7 +29,8 @@ const keptBytes = 2 * windowBytes;
 const grantStepBytes = 262_144;
 /** Output that may follow while it is closed: far more than an agent that obeys holds. */
 const restBytes = 16 * windowBytes;
-const [detachedMs, closingMs] = [60_000, 10_000];
+const detachedMs = 60_000;
+const closingMs = 10_000;
 
 /** What a terminal is held with. */
 export interface LiveTerminalParts {

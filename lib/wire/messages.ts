@@ -113,6 +113,7 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
     cols: z.number().int().min(1).max(1000),
     rows: z.number().int().min(1).max(1000),
   }),
+  /** Hangs up, and ends 2.5 seconds later what does not heed it; told again, at once. */
   z.strictObject({ type: z.literal("terminal.close"), ...command, session_id: uuid }),
   /** How many bytes of a terminal's output the agent may send in all, since it was opened. Rises; starts at 0. */
   z.strictObject({ type: z.literal("terminal.grant"), ...command, session_id: uuid, through: byteCount }),
