@@ -5,5 +5,5 @@ const timeout = process.env["FLEETWRIGHT_MUTANT_TESTS"] === undefined ? 30_000 :
 
 /** Tries an assertion until it holds, as long as a machine that others use as well may need: what hangs is ended by the test's own limit. */
 export function waitFor<T>(assertion: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(assertion, { timeout });
+  return vi.waitFor(assertion, { timeout, interval: 5 });
 }

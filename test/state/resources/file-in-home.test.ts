@@ -17,7 +17,8 @@ const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 if (!isRoot) console.warn("Skipped: files in a folder of somebody else: only root can give one away.");
 
 function prepare(): { base: string; home: string; path: string; run: Run } {
-  const base = temporaryFolder();
+  // A folder in /dev, where files may be kept in memory, is one of the system.
+  const base = temporaryFolder("/tmp");
   chmodSync(base, 0o755);
   const home = join(base, "home");
   mkdirSync(home, { mode: 0o755 });
