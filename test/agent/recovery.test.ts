@@ -67,7 +67,7 @@ describe("after a crash at any moment of an apply", () => {
     const initial = treeOf(machine.root);
     const crashes: Machine[] = [];
     for (const command of before) await run(machine, command);
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     // Two moments for each change to the machine: it is about to happen, and it has just happened.
     expect(crashes.length).toBeGreaterThanOrEqual(6);
     for (const crashed of crashes) {
@@ -82,7 +82,7 @@ describe("after a crash at any moment of an apply", () => {
     const machine = makeMachine();
     const crashes: Machine[] = [];
     for (const command of before) await run(machine, command);
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     const finished = treeOf(machine.root);
     for (const crashed of crashes) {
       await run(crashed, { ...cut, operation_id: uuid(9) });
@@ -90,6 +90,29 @@ describe("after a crash at any moment of an apply", () => {
     }
   });
 });
+
+describe.each([
+  ["that was started anew", "another"],
+  ["of which it isn't known whether it was started anew", null],
+])(
+  "on a machine %s after a loss of power, which took the notes of changes but not the changes",
+  (_, boot) => {
+    it.each(scenarios)("everything can still be taken away: %s", async (_name, before, cut) => {
+      const machine = makeMachine();
+      const initial = treeOf(machine.root);
+      const crashes: Machine[] = [];
+      const until = boot === null ? null : "one";
+      for (const command of before) await run(machine, command, { boot: until });
+      await run(machine, cut, { boot: until, atChange: () => crashes.push(copyOf(machine)) });
+      for (const crashed of crashes) {
+        loseNotes(crashed, cut.operation_id);
+        const removal = apply(9, { resources: [], allow_empty: true });
+        expect((await run(crashed, removal, { boot })).status).toBe("succeeded");
+        expect(treeOf(crashed.root)).toEqual(initial);
+      }
+    });
+  },
+);
 
 describe("what a trigger owes after a crash at any moment", () => {
   const conf = (content: string): ReturnType<typeof resource> =>
@@ -106,7 +129,7 @@ describe("what a trigger owes after a crash at any moment", () => {
     const crashes: Machine[] = [];
     await run(machine, apply(1, { resources: [conf("one\n"), load] }));
     const cut = apply(2, { resources: [conf("two\n"), load] });
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     expect(loadsOf(machine)).toEqual(["one", "two", ""]);
     const seen = new Set<number>();
     for (const crashed of crashes) {
@@ -129,7 +152,7 @@ describe("what a trigger owes after a crash at any moment", () => {
     await run(machine, apply(1, { resources: [conf("one\n"), load] }));
     const crashes: Machine[] = [];
     const cut = apply(2, { resources: [conf("two\n"), load] });
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     const crashed = crashes.find(
       (each) => readFileSync(join(each.root, "conf"), "utf8") === "two\n" && loadsOf(each).length === 2,
     )!;
@@ -153,7 +176,7 @@ describe("what a trigger owes after a crash at any moment", () => {
     await run(machine, apply(1, { resources: [conf("one\n"), load] }));
     const crashes: Machine[] = [];
     const cut = apply(2, { resources: [conf("two\n"), load] });
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     for (const crashed of crashes) {
       // Of the journal only what was synced is left: that it was accepted, and who watches what.
       const path = join(crashed.stateDir, "operations", `${uuid(2)}.jsonl`);
@@ -192,7 +215,7 @@ describe("a link that is led elsewhere between the kill and the start", () => {
     symlinkSync("a", join(machine.root, "home/link"));
     const crashes: Machine[] = [];
     for (const command of before) await run(machine, command);
-    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    await run(machine, cut, { atChange: () => crashes.push(copyOf(machine)) });
     expect(crashes.length).toBeGreaterThanOrEqual(2);
     const told = new Set<string>();
     for (const crashed of crashes) {
@@ -241,14 +264,28 @@ function copyOf(machine: Machine): Machine {
   return copy;
 }
 
+/** Takes away what a loss of power may: the notes that nothing made durable. */
+function loseNotes({ stateDir }: Machine, operationId: string): void {
+  const folder = join(stateDir, "operations");
+  for (const name of readdirSync(folder).filter((each) => each.includes(operationId))) {
+    const lines = readFileSync(join(folder, name), "utf8").split("\n");
+    writeFileSync(join(folder, name), lines.filter((line) => !line.includes('"record":"begun"')).join("\n"));
+  }
+}
+
 /** Starts on a state folder as an agent does, runs one operation to its end, and acknowledges nothing. */
 async function run(
   machine: Machine,
   command: EngineCommand,
-  atChange: () => void = () => {},
+  { atChange = () => {}, boot }: { atChange?: () => void; boot?: string | null } = {},
 ): Promise<OperationResult> {
   const clock = new FakeClock();
-  const journal = new OperationJournal({ stateDir: machine.stateDir, clock, logger: silentLogger });
+  const journal = new OperationJournal({
+    stateDir: machine.stateDir,
+    clock,
+    logger: silentLogger,
+    ...(boot !== undefined && { boot }),
+  });
   const applied = new AppliedSet(machine.stateDir);
   const local = new LocalHost({ stateFolder: machine.stateDir, root: machine.root });
   await recoverCutOff({ journal, applied, host: local, types: resourceTypes, clock, logger: silentLogger });

@@ -327,3 +327,25 @@ test("nothing behind a sample that is missing is acknowledged, also where the ag
   expect(append.mock.calls.length).toBe(2);
   expect(acknowledged()).toMatchObject([{ through: new Date(start).toISOString() }]);
 });
+
+test.each([1, 3])(
+  "samples that could not be stored are taken when %i come again in the same message",
+  async (count) => {
+    await using test = await createTestOrchestrator();
+    const agent = await approved(test, 1);
+    vi.spyOn(test.storage.series!, "append").mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    const start = test.clock.now();
+    const samples = Array.from({ length: count }, (_, at) => ({
+      at: new Date(start + (at + 1 - count) * 15_000).toISOString(),
+      values: { "load.1": at },
+    }));
+    const stored: unknown[] = [];
+    for (let time = 0; time < 2; time += 1) {
+      agent.say({ type: "metrics", samples, gap: false });
+      await settleAll();
+      await test.clock.advance(2_000);
+      stored.push((await test.storage.series!.newest(agent.nodeId))?.values["load.1"]);
+    }
+    expect(stored).toEqual([undefined, count - 1]);
+  },
+);

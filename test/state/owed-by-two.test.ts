@@ -41,3 +41,32 @@ test.each<[string, () => ReturnType<typeof declare>]>([
   await fixture.run("apply", b("two"), { scope: ["b"] });
   expect([reloads() - begun, fixture.owed]).toEqual([1, []]);
 });
+
+test("runs about a module that has let a thing go leave what it owes to the one that still describes it", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("d", { running: true });
+  const fixture = new StateFixture(machine.host);
+  const service = { id: "d", type: "service", name: "d", running: true };
+  const a = (content: string): ReturnType<typeof declare> =>
+    declare(
+      [
+        { ...service, reload_on: ["conf"] },
+        { id: "conf", type: "file", path: "/work/conf", content },
+      ],
+      "a",
+    );
+  const b = declare([service], "b");
+  await fixture.run("apply", [...a("one"), ...b]);
+  machine.acted = (command) => {
+    if (command === "reload d") throw new OrchestratorError("HOST_ERROR");
+  };
+  await fixture.run("apply", [...a("two"), ...b], { operationId });
+  machine.acted = () => {};
+  const before = fixture.owed;
+  expect(before).toMatchObject([{ module: "a", trigger: "reload" }]);
+  for (const time of ["first", "second"]) {
+    const { results } = await fixture.run("apply", [], { scope: ["a"] });
+    expect(results.map(({ message = "" }) => message).join(), time).not.toContain("dropped");
+    expect(fixture.owed, time).toEqual(before);
+  }
+});

@@ -101,3 +101,20 @@ test("ended, it hands nothing over, and settles when the handler in progress is 
   expect(handled).toEqual([1]);
   expect(failures).toEqual([]);
 });
+
+test("hands over what comes as it runs empty, at whatever moment that is", async () => {
+  for (let turns = 0; turns < 12; turns += 1) {
+    const [socket] = createSocketPair();
+    const handled: number[] = [];
+    const queue = new InboundQueue<number>(socket, {
+      handle: (item) => Promise.resolve(void handled.push(item)),
+      failed: () => {},
+    });
+    queue.open();
+    queue.push(1, 10);
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    queue.push(2, 10);
+    await settle();
+    expect(handled, `${turns} turns after the first`).toEqual([1, 2]);
+  }
+});

@@ -1,6 +1,7 @@
 /** Messages from the event to the receiver. */
 import { createHmac } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import type { ServerResponse } from "node:http";
+import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -95,6 +96,35 @@ describe("a channel", () => {
     await deliveriesOf(test, id, ["delivered"]);
     expect(bodies(down.received).at(-1)!.data.id).toBe(dead!.id);
   }, 60_000);
+
+  it("says of a delivery what came of its last attempt, and nothing of those before", async () => {
+    const answers: ((response: ServerResponse) => void)[] = [
+      (response) => response.writeHead(503).end(),
+      (response) => response.destroy(),
+      (response) => response.writeHead(204).end(),
+    ];
+    const { url, received } = await startReceiver((response) => answers[received.length - 1]!(response));
+    await using test = await createNotifying();
+    const { id } = await webhook(test, url, { events: ["operator.*"] });
+    await addOperator(test, "ada");
+    const said: unknown[] = [];
+    for (const status of ["pending", "pending", "delivered"] as const) {
+      const attempts = said.length + 1;
+      const delivery = await vi.waitFor(async () => {
+        await pass(test, 1_000);
+        const { items } = await test.orchestrator.channels.deliveries(systemCaller, { id });
+        expect(items).toMatchObject([{ attempts, status }]);
+        return items[0]!;
+      }, 30_000);
+      const { status_code, error } = delivery;
+      said.push({ ...(status_code !== undefined && { status_code }), ...(error !== undefined && { error }) });
+    }
+    expect(said).toEqual([
+      { status_code: 503, error: "it answered 503" },
+      { error: "the other side broke the connection off" },
+      { status_code: 204 },
+    ]);
+  });
 
   it("tells what its filters let pass", async () => {
     const { url, received } = await startReceiver((response) => response.end());

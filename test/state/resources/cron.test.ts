@@ -180,6 +180,14 @@ describe("a removal", () => {
     expect(tabs.get("root")).toBe(after);
   });
 
+  test("leaves the end of what others put below it as they wrote it, whatever the end was before", async () => {
+    const { tabs, state } = create("MAILTO=x\n@daily y", true);
+    await state.run("apply", declare([jobOf("a")]));
+    tabs.set("root", `${tabs.get("root")}@daily z\n`);
+    await state.run("apply", []);
+    expect(tabs.get("root")).toBe("MAILTO=x\n@daily y\n@daily z\n");
+  });
+
   test.each([
     [(text: string) => text, `# a\n${ours("@daily old")}@daily b\n`],
     [(text: string) => `# new\n${text}`, `# new\n# a\n@daily b\n${ours("@daily old")}`],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { OrchestratorError } from "../../../lib/errors.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
@@ -182,3 +183,37 @@ test.each<[string, JsonObject]>([
 ])("%s is a fault", (_what, properties) => {
   expect(resolveResource({ type: "package_repository", ...properties }, { module: "m" }).ok).toBe(false);
 });
+
+test.each([
+  ["apt", "/usr/bin/apt-get", apt],
+  ["dnf", "dnf", dnf],
+  ["apk", "apk", apk],
+])(
+  "a source of %s leaves everything as it was where the apply is cut off while its index is fetched",
+  async (_, name, folders) => {
+    const stop = new AbortController();
+    const host = new MemoryHost({
+      programs: {
+        [name]: (_command, signal) => {
+          stop.abort(new OrchestratorError("CANCELLED"));
+          signal.throwIfAborted();
+          return {};
+        },
+      },
+    });
+    for (const path of ["/etc", ...folders]) host.files.makeDirectory(path, {});
+    if (folders === apk) host.files.writeFile("/etc/apk/repositories", text(alpine), { mode: 0o644 });
+    const state = new StateFixture(host);
+    const texts = (): unknown[] =>
+      [...host.writes]
+        .filter(({ call }) => call === "writeFile")
+        .map(({ path }) => [path, contentOf(path, host)]);
+    const before = new Map(texts() as [string, string][]);
+    const wanted = { suites: ["stable"], key: folders === apk ? pem : pgp };
+    await state.run("apply", declared(wanted), { cut: stop.signal });
+    expect(stop.signal.aborted).toBe(true);
+    const after = texts() as [string, string | null][];
+    expect(after.length).toBeGreaterThan(before.size);
+    for (const [path, content] of after) expect(content, path).toBe(before.get(path) ?? null);
+  },
+);

@@ -219,3 +219,21 @@ test("a file in which another declares something else gives the line back", asyn
   await state.run("apply", [], { scope: ["one"] });
   expect(state.read(made)).toBe("vm.swappiness = 1\n");
 });
+
+test.each([
+  ["first", ["/etc/sysctl.d/a.conf", "/etc/sysctl.d/b.conf"]],
+  ["second", ["/etc/sysctl.d/b.conf", "/etc/sysctl.d/a.conf"]],
+])(
+  "a file that somebody removed stays away where a setting is taken back in two: the %s",
+  async (_, [gone, stays]) => {
+    const [a, b] = ["/etc/sysctl.d/a.conf", "/etc/sysctl.d/b.conf"];
+    const state = new StateFixture(memoryMachine());
+    for (const path of [a, b]) write(path, "net.ipv4.ip_forward = 0\n")(state.host);
+    await state.run("apply", forward({ path: a }));
+    await state.run("apply", forward({ path: b }));
+    state.host.files.removeFile(gone!);
+    await state.run("apply", []);
+    expect(state.host.files.stat(gone!)).toBeNull();
+    expect(state.read(stays!)).toBe("net.ipv4.ip_forward = 0\n");
+  },
+);
