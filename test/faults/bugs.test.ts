@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `edge-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `edge-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `stranger-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -25,6 +25,7 @@ import { readerBugs } from "./reader-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
+import { strangerBugs } from "./stranger-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
@@ -45,6 +46,7 @@ const bugs = [
   ...restoreBugs,
   ...roomBugs,
   ...scopeBugs,
+  ...strangerBugs,
   ...unnoticedBugs,
 ];
 const named = bugs.map((bug) => [bug.name, bug] as const);

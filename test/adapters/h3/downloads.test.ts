@@ -246,6 +246,15 @@ test("a file that can be opened but not looked at is closed again", async () => 
   expect(openPaths()).not.toContain(path);
 });
 
+test("a file of another length than the one that was built is closed again", async () => {
+  const path = join(temporaryFolder(), "agent.tar.gz");
+  writeFileSync(path, "shorter");
+  const asked = { method: "GET", headers: new Headers(), address: "192.0.2.1" };
+  const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size: 10, path };
+  await expect(new Downloads().answer(asked, file)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(openPaths()).not.toContain(path);
+});
+
 /** What this process has open. */
 function openPaths(): string[] {
   return readdirSync("/proc/self/fd").map((fd) => {
