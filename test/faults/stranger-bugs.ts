@@ -64,4 +64,10 @@ export const strangerBugs: readonly Bug[] = [
     to: `  throw new`,
     tests: ["test/adapters/h3/downloads.test.ts"],
   },
+  {
+    name: "a run whose last script is cut by a cancel says that it failed",
+    file: "lib/state/run/engine.ts",
+    from: ` || code === "CANCELLED"`,
+    tests: ["test/state/failed-change.test.ts"],
+  },
 ];

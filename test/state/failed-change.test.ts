@@ -1,6 +1,7 @@
 /** A change that failed before anything was changed is not ours: an edit by somebody else survives our removal. */
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
+import { OrchestratorError } from "../../lib/errors.ts";
 import { hostError } from "../../lib/host/host-error.ts";
 import type { HostFiles } from "../../lib/host/host.ts";
 import type { MemoryHost } from "../../lib/host/memory-host.ts";
@@ -314,6 +315,21 @@ test("a cancelled script that was undone by its spec is still noted", async () =
   const run = await state.run("apply", declare([script]), { signal: controller.signal });
   expect(outcomes(run)).toEqual(["s changed"]);
   expect(state.applied).toMatchObject([{ prior: { type: "script" } }]);
+});
+
+test("a run whose last script is cut by a cancel was cancelled, and did not fail", async () => {
+  const stop = new AbortController();
+  const host = createMachine({
+    slow: (_, signal) => {
+      stop.abort(new OrchestratorError("CANCELLED"));
+      signal.throwIfAborted();
+      return {};
+    },
+  });
+  const script = { id: "s", type: "script", run: ["slow"], creates: "/done" };
+  const run = await new StateFixture(host).run("apply", declare([script]), { signal: stop.signal });
+  expect(run.results).toMatchObject([{ outcome: "failed", code: "CANCELLED" }]);
+  expect(run.status).toBe("cancelled");
 });
 
 test("a later version of a line that broke behind its write is taken away like the first", async () => {
