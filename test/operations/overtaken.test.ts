@@ -1,4 +1,6 @@
 /** What waits, or ends without a word, takes nothing away that is wanted by then. */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
@@ -129,11 +131,42 @@ describe("an apply that waits behind one that names a module", () => {
     expect(scene.read("web")).toBe("1");
   });
 
+  test("does not begin where the call pins another revision of what was named before", async () => {
+    const { root, stateDir } = scene.agent;
+    scene.agent = await startAgent(scene.fleet, { root, stateDir });
+    await scene.apply({ modules: ["web"] });
+    await scene.agent.agent.stop();
+    expect(await endsBehind({ modules: ["web@1"] })).toEqual(["cancelled", "cancelled"]);
+    expect(scene.read("web")).toBe("1");
+  });
+
   test("does not begin where everything would be without what the call names", async () => {
     await scene.upload("other");
     expect(await endsBehind({ modules: ["other"] })).toEqual(["succeeded", "cancelled"]);
     expect(scene.read("other")).toBe("1");
   });
+});
+
+test("a removal is tried again where the one before it in line failed", async () => {
+  const scene = await ScopeScene.start();
+  onTestFinished(() => scene.end());
+  await scene.upload("web");
+  await scene.apply({ modules: ["web"] });
+  const { root, stateDir } = scene.agent;
+  await scene.agent.agent.stop();
+  rmSync(join(root, "web"));
+  mkdirSync(join(root, "web", "full"), { recursive: true });
+  const removals = [
+    await scene.apply({ remove_modules: ["web"], ...waits }),
+    await scene.apply({ remove_modules: ["web"], ...waits }),
+  ];
+  scene.agent = await startAgent(scene.fleet, { root, stateDir });
+  const { operations } = scene.fleet.orchestrator;
+  for (const { operation_id } of removals) {
+    await endOf(servicesOf(scene.fleet.orchestrator).operations, operation_id, 30);
+    const { counts } = await operations.get(systemCaller, { operation_id });
+    expect(counts).toMatchObject({ failed: 1 });
+  }
 });
 
 describe("an apply that a freeze holds", () => {
@@ -241,6 +274,42 @@ describe("an agent that says nothing of what it did", () => {
     const second = operations.apply(systemCaller, { node_id, modules: ["web"] });
     await end(agent, { status: "interrupted", results: [] });
     await second;
+    expect(await service.repeatable(node_id, repeated)).toBeNull();
+  });
+
+  test("has modules whole that it had, where it was to bring the same again", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    const first = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    await end(agent, { status: "succeeded" });
+    const repeated = { operationId: (await first).operation_id, modules: ["web"] };
+    const again = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    await end(agent, { status: "interrupted", results: [] });
+    expect(await again).toMatchObject({ status: "interrupted" });
+    const service = servicesOf(fleet.orchestrator).operations;
+    expect(await service.repeatable(node_id, repeated)).not.toBeNull();
+  });
+
+  test("is not said to be losing what it was to remove, and nobody puts that back by itself", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    const first = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    await end(agent, { status: "succeeded" });
+    const repeated = { operationId: (await first).operation_id, modules: ["web"] };
+    const removal = operations.apply(systemCaller, { node_id, remove_modules: ["web"] });
+    await end(agent, { status: "interrupted", results: [] });
+    await removal;
+    const { modules: known } = await operations.believed(systemCaller, { node_id });
+    expect(known).toEqual([{ name: "web", revision_applied: 1, assignments: [] }]);
+    const service = servicesOf(fleet.orchestrator).operations;
     expect(await service.repeatable(node_id, repeated)).toBeNull();
   });
 

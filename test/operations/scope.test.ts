@@ -195,6 +195,14 @@ describe("what remove_modules refuses", () => {
     expect(read("named")).toBeNull();
   });
 
+  test("to take what is on its way out for there, where another module requires it", async () => {
+    rmSync(join(scene.agent.root, "needing"));
+    mkdirSync(join(scene.agent.root, "needing", "full"), { recursive: true });
+    await apply({ remove_modules: ["needing"] });
+    await upload("behind", { more: "requires: [needing]\n" });
+    await expect(apply({ modules: ["behind"] })).rejects.toMatchObject({ code: "MODULE_MISSING" });
+  });
+
   test("what is named as well", async () => {
     await expect(apply({ modules: ["named"], remove_modules: ["named"] })).rejects.toMatchObject({
       code: "VALIDATION_FAILED",
