@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
@@ -102,6 +102,59 @@ describe("a wish to cancel", () => {
     await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
     await settle();
     expect(await statusOf(second, operation_id)).toBe("cancelled");
+  });
+});
+
+describe("an agent that takes what is in time for late", () => {
+  const late = { code: "COMMAND_EXPIRED", message: "late" };
+
+  /** An apply that its agent has taken, or refused where it says so. */
+  async function begin({ error }: { error?: typeof late } = {}) {
+    const scene = await setUp();
+    const { test, agent, node_id, clock } = scene;
+    const input = { node_id, modules: ["motd"], wait_seconds: 0 };
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
+    agent.link.send({ type: "reply", id: (await agent.next("apply")).id, ...(error && { error }) });
+    await settleAll();
+    const comeBack = async (): Promise<void> => {
+      await clock.advance(5_000);
+      await settleAll();
+    };
+    return { ...scene, operation_id, comeBack };
+  }
+
+  it("is let go once, so that it learns the time, and gets the command again", async () => {
+    const { test, agent, operation_id, comeBack } = await begin({ error: late });
+    await using _test = test;
+    await using _agent = agent;
+    expect(test.transport.isConnected(agent.nodeId)).toBe(false);
+    expect(await statusOf(test, operation_id)).toBe("running");
+    await comeBack();
+    const again = await agent.next("apply");
+    expect(again).toMatchObject({ operation_id });
+    agent.link.send({ type: "reply", id: again.id, error: late });
+    await settleAll();
+    expect(test.transport.isConnected(agent.nodeId)).toBe(true);
+    const ended = await test.orchestrator.operations.get(systemCaller, { operation_id });
+    expect(ended).toMatchObject({ status: "failed", error: { code: "COMMAND_EXPIRED" } });
+  });
+
+  it("gets a wish to cancel again that it refused so", async () => {
+    const { test, agent, operation_id, comeBack } = await begin();
+    await using _test = test;
+    await using _agent = agent;
+    await test.orchestrator.operations.cancel(systemCaller, { operation_id });
+    agent.link.send({ type: "reply", id: (await agent.next("cancel")).id, error: late });
+    await settleAll();
+    expect(test.transport.isConnected(agent.nodeId)).toBe(false);
+    await comeBack();
+    expect(await agent.next("apply")).toMatchObject({ operation_id });
+    const again = await agent.next("cancel");
+    expect(again).toMatchObject({ operation_id });
+    // Whatever it says of the wish, the apply itself runs, and only its own result ends it.
+    agent.link.send({ type: "reply", id: again.id, error: late });
+    await settleAll();
+    expect(await statusOf(test, operation_id)).toBe("running");
   });
 });
 
