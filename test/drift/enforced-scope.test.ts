@@ -70,6 +70,25 @@ test("what two of them enforce is repaired at once", async () => {
   expect(await check()).toBe("in_sync");
 });
 
+test("what two of them enforce is repaired without removals, unless both allow these", async () => {
+  for (const name of ["web", "db"]) {
+    await upload(file(name));
+    await assign(name, { enforce: true, unattended_removals: name === "web" });
+  }
+  await apply();
+  const holds = async (): Promise<unknown> => {
+    for (const name of ["web", "db"]) writeFileSync(at(name), "theirs");
+    await check();
+    const { operation_id } = await newest();
+    const operation = await fleet.storage.get("operations", operation_id);
+    expect(await check()).toBe("in_sync");
+    return operation!.value["hold_removals"];
+  };
+  expect(await holds()).toBe(true);
+  await fleet.orchestrator.assignments.update(systemCaller, { name: "db", unattended_removals: true });
+  expect(await holds()).toBeUndefined();
+});
+
 test("a module between two states is left to people, and its neighbours are repaired", async () => {
   for (const name of ["web", "db"]) {
     await upload(file(name));

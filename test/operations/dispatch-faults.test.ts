@@ -7,6 +7,8 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
@@ -21,6 +23,19 @@ async function setUp() {
   await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
   await test.orchestrator.modules.upload(systemCaller, { content: motd });
   return { clock, data, test, agent, node_id: agent.nodeId };
+}
+
+/** Leaves an operation as a process that is gone may have left it. */
+async function change(
+  parts: { clock: FakeClock; data: MemoryData },
+  key: string,
+  fields: JsonObject,
+): Promise<void> {
+  const storage = new MemoryStorage(parts);
+  await storage.open(storageSchema);
+  const { value } = (await storage.get("operations", key))!;
+  await storage.commit([{ kind: "put", collection: "operations", key, value: { ...value, ...fields } }]);
+  await storage.close();
 }
 
 const statusOf = async (test: TestOrchestrator, operation_id: string): Promise<string> =>
@@ -95,10 +110,8 @@ describe("a wish to cancel", () => {
     await settle();
     const input = { node_id, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
     const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
-    const stored = (await test.storage.get("operations", operation_id))!;
-    const value = { ...stored.value, cancel_requested: true };
-    await test.storage.commit([{ kind: "put", collection: "operations", key: operation_id, value }]);
     await test.orchestrator.stop();
+    await change({ clock, data }, operation_id, { cancel_requested: true });
     await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
     await settle();
     expect(await statusOf(second, operation_id)).toBe("cancelled");
@@ -214,6 +227,22 @@ describe("an agent that is away", () => {
     await clock.advance(86_400_000);
     expect(await statusOf(test, operation_id)).toBe("failed");
   });
+});
+
+it("an operation awaits its result no longer after a restart than if it began then, whatever a wrong clock said", async () => {
+  const { clock, data, test, agent, node_id } = await setUp();
+  const input = { node_id, modules: ["motd"], wait_seconds: 0, timeout_seconds: 600 };
+  const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
+  await agent.next("apply");
+  await test.orchestrator.stop();
+  await agent.link.stop();
+  await change({ clock, data }, operation_id, { deadline_at: clock.now() + 90 * 86_400_000 });
+  await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  await settleAll();
+  await clock.advance(600_000);
+  expect(await statusOf(second, operation_id)).toBe("running");
+  await clock.advance(60_000);
+  expect(await statusOf(second, operation_id)).toBe("unknown");
 });
 
 it("an operation awaits its result no longer after a restart on a clock that was set back", async () => {

@@ -81,6 +81,27 @@ describe("of old operations", () => {
       },
     ],
     [
+      "the newest apply about each module of an agent",
+      async (old) => {
+        await old.add({ kind: "apply", ...agent });
+        const about = await old.add({ kind: "apply", ...agent });
+        const last = await old.add({ kind: "apply", ...agent });
+        const web = { revision: 1, operation_id: about, assignments: [] };
+        const last_apply = { operation_id: last, snapshot: "x", at: "x", resource_count: 1 };
+        await old.put("agent_states", "a", { ...agent, last_apply, modules: { web } });
+        return [about, last];
+      },
+    ],
+    [
+      "operations of a rollout that is paused, none of which runs or waits",
+      async (old) => {
+        for (const status of ["paused", "succeeded"])
+          await old.put("rollouts", status, { rollout_id: status, status });
+        await old.add({ kind: "apply", ...agent, rollout_id: "succeeded" });
+        return [await old.add({ kind: "apply", ...agent, rollout_id: "paused" })];
+      },
+    ],
+    [
       "operations of a rollout that has not ended",
       async (old) => {
         await old.add({ kind: "apply", ...agent, rollout_id: "ended" });
