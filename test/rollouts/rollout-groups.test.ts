@@ -70,6 +70,16 @@ it("are read on a full disk, as they were written before", async () => {
   expect((await changes(scene, rollout_id)).items.map(({ count }) => count)).toEqual([2]);
 });
 
+it("are written with the next that is read where the disk was full at first", async () => {
+  await using scene = await createScene(2);
+  const rollout_id = await plan(scene);
+  await answer(scene.agents[0]!, [planned("one")]);
+  scene.data.freeBytes = 0;
+  expect((await changes(scene, rollout_id)).items).toEqual([]);
+  scene.data.freeBytes = Infinity;
+  expect((await changes(scene, rollout_id)).items.map(({ count }) => count)).toEqual([1]);
+});
+
 const names = ({ agents }: RolloutGroup): string[] => agents.map(({ name }) => name);
 
 describe("groups of a rollout", () => {

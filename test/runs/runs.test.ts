@@ -125,6 +125,15 @@ describe("a run", () => {
     expect(existsSync(folder)).toBe(true);
   });
 
+  it.each([
+    [16_384, false],
+    [16_385, true],
+  ])("that prints %i characters shows that something is left out: %s", async (length, truncated) => {
+    const script = `head -c ${length} /dev/zero | tr '\\0' x`;
+    const run = await start({ node_ids: [agents[0]!.nodeId], script });
+    expect(run.groups[0]!.output).toEqual([{ stream: "stdout", text: "x".repeat(16_384), truncated }]);
+  });
+
   it("keeps the first 256 KiB of what is printed without end, and shows 16 KiB of them", async () => {
     const run = await start({
       node_ids: [agents[0]!.nodeId],
@@ -234,6 +243,11 @@ describe("a run", () => {
 });
 
 describe("what is no run", () => {
+  const nobody = { selector: "role=mail" };
+  const variables = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`V${at}`, ""]));
+  /** 256 KiB with the program before them. */
+  const words = [65_536, 65_536, 65_536, 65_532].map((length) => "x".repeat(length));
   const refused: [name: string, input: Input, code: string, path?: string][] = [
     ["nothing to run", { selector: "*" }, "VALIDATION_FAILED", "command"],
     ["two things to run", { selector: "*", command: "true", script: "true" }, "VALIDATION_FAILED", "script"],
@@ -286,6 +300,29 @@ describe("what is no run", () => {
       "VALIDATION_FAILED",
       "timeout_seconds",
     ],
+    [
+      "more than 100 variables",
+      { selector: "*", command: "true", environment: variables(101) },
+      "VALIDATION_FAILED",
+      "environment",
+    ],
+    ["100 variables for nobody", { ...nobody, command: "true", environment: variables(100) }, "NO_MATCH"],
+    [
+      "variables of 256 KiB for nobody",
+      {
+        ...nobody,
+        command: "true",
+        environment: { A: "x".repeat(131_071), B: "x".repeat(131_071) },
+      },
+      "NO_MATCH",
+    ],
+    [
+      "words of more than 256 KiB",
+      { selector: "*", command: ["true", ...words, "x"] },
+      "VALIDATION_FAILED",
+      "command",
+    ],
+    ["words of 256 KiB for nobody", { ...nobody, command: ["true", ...words] }, "NO_MATCH"],
     ["a selector that is none", { selector: "role=", command: "true" }, "SELECTOR_INVALID"],
     ["a selector that matches nobody", { selector: "role=mail", command: "true" }, "NO_MATCH"],
     ["an agent that there is not", { node_ids: ["0".repeat(32)], command: "true" }, "NOT_FOUND"],
