@@ -13,6 +13,7 @@ import { plainBugs, type Bug } from "./bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
+import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
@@ -35,6 +36,7 @@ const bugs = [
   ...clusterBugs,
   ...deliveryBugs,
   ...edgeBugs,
+  ...featureBugs,
   ...feedBugs,
   ...groupBugs,
   ...laneBugs,

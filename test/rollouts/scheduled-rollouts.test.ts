@@ -150,6 +150,19 @@ describe("an assignment with a schedule", () => {
     expect(await rolloutsOf(scene.test)).toHaveLength(1);
   });
 
+  it("is applied although a plan of it goes on, or a rollout of another", async () => {
+    await using scene = await scheduled();
+    const { assignments, rollouts } = scene.test.orchestrator;
+    await pass(scene, hourMs / 2 - 60_000);
+    await rollouts.plan(systemCaller, { name: "all", wait_seconds: 0 });
+    await assignments.create(systemCaller, { name: "other", selector: "*", modules: ["motd"] });
+    await rollouts.apply(systemCaller, { name: "other", wait_seconds: 0 });
+    await pass(scene, 70_000);
+    expect(skips(scene.test)).toEqual([]);
+    const { items } = await rollouts.list(systemCaller, { assignment: "all", kind: "apply" });
+    expect(items).toMatchObject([{ trigger: "scheduled", status: "running" }]);
+  });
+
   it("leaves one timer however often a schedule changes", async () => {
     await using scene = await scheduled();
     const change = async (minute: number): Promise<number> => {
