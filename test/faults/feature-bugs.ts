@@ -105,4 +105,11 @@ export const featureBugs: readonly Bug[] = [
     to: `assignment === name`,
     tests: ["test/rollouts/scheduled-rollouts.test.ts"],
   },
+  {
+    name: "answers that are kept with their effect have no bound",
+    file: "lib/idempotency/idempotency-service.ts",
+    from: `Math.max(0, Math.min(longestAnswer, mostBytes - kept.bytes))`,
+    to: `longestAnswer`,
+    tests: ["test/idempotency/idempotency.test.ts"],
+  },
 ];

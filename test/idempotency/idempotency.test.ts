@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import { answeringOnce } from "../../lib/callers/caller.ts";
+import { answering, answeringOnce } from "../../lib/callers/caller.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { deferred, settleAll } from "../support/deferred.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
@@ -230,24 +230,31 @@ it("takes a mended If-Match for another call, and keeps no answer where the vers
   expect(await idempotency.once(caller, mended, async () => "again")).toBe("changed");
 });
 
-it("keeps 8 MiB of answers of an operator, and beyond that only that a call was made", async () => {
-  await using test = await createTestOrchestrator();
-  const { caller } = await test.signIn("Operator", "one");
-  const other = await test.signIn("Operator", "two");
-  const { idempotency } = test.orchestrator;
-  // With its quotes, 64 KiB of JSON in two bytes a character.
-  const answer = "\u00e4".repeat(32_767);
-  for (let n = 0; n < 129; n += 1) await idempotency.once(caller, call(`k${n}`), async () => answer);
-  expect(await idempotency.once(caller, call("k127"), async () => "again")).toBe(answer);
-  await expect(idempotency.once(caller, call("k128"), async () => "again")).rejects.toMatchObject({
-    code: "IDEMPOTENCY_ANSWER_UNKNOWN",
-  });
-  await idempotency.once(other.caller, call("k1"), async () => answer);
-  expect(await idempotency.once(other.caller, call("k1"), async () => "again")).toBe(answer);
-  await test.clock.advance(25 * 3_600_000);
-  await idempotency.once(caller, call("k128"), async () => answer);
-  expect(await idempotency.once(caller, call("k128"), async () => "again")).toBe(answer);
-});
+it.each(["after", "with"])(
+  "keeps 8 MiB of answers of an operator that are known %s the effect, and beyond that only that a call was made",
+  async (when) => {
+    await using test = await createTestOrchestrator();
+    const { caller } = await test.signIn("Operator", "one");
+    const other = await test.signIn("Operator", "two");
+    const { idempotency } = test.orchestrator;
+    // With its quotes, 64 KiB of JSON in two bytes a character.
+    const answer = "\u00e4".repeat(32_767);
+    const make = async (by: Caller): Promise<string> => {
+      if (when === "with") await changeAs(test, answering(by, answer));
+      return answer;
+    };
+    for (let n = 0; n < 129; n += 1) await idempotency.once(caller, call(`k${n}`), make);
+    expect(await idempotency.once(caller, call("k127"), async () => "again")).toBe(answer);
+    await expect(idempotency.once(caller, call("k128"), async () => "again")).rejects.toMatchObject({
+      code: "IDEMPOTENCY_ANSWER_UNKNOWN",
+    });
+    await idempotency.once(other.caller, call("k1"), make);
+    expect(await idempotency.once(other.caller, call("k1"), async () => "again")).toBe(answer);
+    await test.clock.advance(25 * 3_600_000);
+    await idempotency.once(caller, call("k128"), make);
+    expect(await idempotency.once(caller, call("k128"), async () => "again")).toBe(answer);
+  },
+);
 
 it("does not make a call again because the clock jumped ahead by a month", async () => {
   await using test = await createTestOrchestrator();
