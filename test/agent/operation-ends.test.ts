@@ -297,9 +297,9 @@ describe("an operation with secrets", () => {
   const value = "c4nary-of-an-end";
   const placeholder = (form: string): string => `$secret$password@1$${form}$${"0".repeat(32)}$`;
   const keys = { node_id: "0".repeat(32), box: nodeCrypto.createExchangeKeyPair() };
-  const sealed = (form: string): SealedSecrets =>
+  const sealed = (form: string, bytes = Buffer.from(value)): SealedSecrets =>
     sealSecrets(
-      { values: [Buffer.from(value)], places: [{ text: placeholder(form), form, value: 0 }] },
+      { values: [bytes], places: [{ text: placeholder(form), form, value: 0 }] },
       { crypto: nodeCrypto, boxKey: keys.box.publicKey, nodeId: keys.node_id, operationId: uuid(1) },
     );
   const openSecrets = createOpenSecrets(keys, nodeCrypto);
@@ -307,11 +307,14 @@ describe("an operation with secrets", () => {
     resource({ type: "file", path: "/secret", content: placeholder(form) });
 
   it.each([
-    ["without the keys for it", {}, "text"],
-    ["that wants one in a form that is not known", { openSecrets }, "morse"],
-  ])("fails %s, and changes nothing", async (_name, parts, form) => {
+    ["without the keys for it", {}, "text", Buffer.from(value)],
+    ["that wants one in a form that is not known", { openSecrets }, "morse", Buffer.from(value)],
+    ["that wants bytes as a text that are none", { openSecrets }, "text", Buffer.of(0xff)],
+  ])("fails %s, and changes nothing", async (_name, parts, form, bytes) => {
     const scene = begin(parts);
-    const result = await scene.ends(apply(1, { resources: [secretFile(form)], secrets: sealed(form) }));
+    const result = await scene.ends(
+      apply(1, { resources: [secretFile(form)], secrets: sealed(form, bytes) }),
+    );
     expect(result).toMatchObject({ status: "failed", results: [], error: { code: "SECRET_UNAVAILABLE" } });
     expect(scene.host.files.stat("/secret")).toBeNull();
   });

@@ -107,6 +107,79 @@ it("one that is closed twice is ended at once, and one that goes on printing as 
   expect([hungUp(), killed()]).toEqual([2, 2]);
 });
 
+/** One terminal whose program does as it is told, and all that was asked of it. */
+function scripted() {
+  const asked: string[] = [];
+  let handlers: PtyHandlers | null = null;
+  const openPty: OpenPty = (_program, given) => {
+    handlers = given;
+    const note = (call: string) => () => void asked.push(call);
+    return {
+      pid: 1,
+      unreadBytes: 0,
+      write: async () => {},
+      resize() {},
+      pause: note("pause"),
+      resume: note("resume"),
+      hangUp: note("hangUp"),
+      kill: note("kill"),
+    };
+  };
+  const created = create(openPty);
+  created.terminals.open(opening(1));
+  const grant = (through: number): void =>
+    created.terminals.handle({ ...opening(1), type: "terminal.grant", through });
+  const sizes = (): number[] => created.shown.map(({ length }) => length);
+  const print = (length: number): void => handlers!.output(Buffer.alloc(length, "x"));
+  return { ...created, asked, grant, sizes, print, ended: (code: number) => handlers!.ended(code) };
+}
+
+it("output goes out as far as it was granted, in frames of 64 KiB, and the program waits from 128 KiB on", () => {
+  const { asked, grant, sizes, print, ended, said } = scripted();
+  print(131_071);
+  expect(asked).not.toContain("pause");
+  print(1);
+  expect(asked.at(-1)).toBe("pause");
+  expect(sizes()).toEqual([]);
+  grant(1);
+  expect([sizes(), asked.at(-1)]).toEqual([[1], "resume"]);
+  grant(65_538);
+  // What was granted before is part of it, and less than before takes nothing back.
+  grant(10);
+  expect(sizes()).toEqual([1, 65_536, 1]);
+  ended(3);
+  expect(said).toEqual([]);
+  grant(1_000_000);
+  expect(sizes()).toEqual([1, 65_536, 1, 65_534]);
+  const closed = { type: "terminal.closed", session_id: uuid(1), reason: "exit", exit_code: 3 };
+  expect(said).toEqual([closed]);
+});
+
+it("one that ended with its connection is not held up by what it still prints, nor is any of it sent", () => {
+  const { terminals, asked, grant, sizes, print, ended, said } = scripted();
+  grant(1_000_000);
+  terminals.endAll();
+  print(200_000);
+  ended(0);
+  expect([asked.at(-1), sizes(), said]).toEqual(["kill", [], []]);
+});
+
+it("tells how much of what was typed was taken, in steps of 64 KiB", async () => {
+  const { terminals, said } = scripted();
+  const type = async (length: number): Promise<void> => {
+    terminals.type(uuid(1), new Uint8Array(length));
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  await type(65_535);
+  expect(said).toEqual([]);
+  await type(1);
+  await type(65_535);
+  await type(2);
+  const taken = (through: number) => ({ type: "terminal.taken", session_id: uuid(1), through });
+  expect(said).toEqual([taken(65_536), taken(131_073)]);
+});
+
 it("one that heeds nothing and prints for ever is closed, and takes no place any more", async () => {
   const { terminals, said, shown } = create(loadNodePty(null));
   terminals.open({ ...opening(1), shell: "/bin/sh" });
