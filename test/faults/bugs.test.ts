@@ -20,6 +20,7 @@ import { laneBugs } from "./lane-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
+import { machineSideBugs } from "./machine-side-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { readerBugs } from "./reader-bugs.ts";
@@ -42,6 +43,7 @@ const bugs = [
   ...laneBugs,
   ...liveBugs,
   ...machineBugs,
+  ...machineSideBugs,
   ...outboundBugs,
   ...ownRestartBugs,
   ...readerBugs,

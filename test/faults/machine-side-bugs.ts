@@ -1,0 +1,86 @@
+/** Bugs in how operations end on a machine, what is ours after one that was cut off, and how terminals flow. */
+import type { Bug } from "./bugs.ts";
+
+const recovery = "lib/agent/recovery.ts";
+const run = "lib/agent/run-operation.ts";
+const terminals = "lib/agent/terminal/agent-terminals.ts";
+const cut = ["test/agent/kept-after-cut.test.ts"];
+const ends = ["test/agent/operation-ends.test.ts"];
+const flow = ["test/agent/terminal/agent-terminals.test.ts"];
+
+export const machineSideBugs: readonly Bug[] = [
+  {
+    name: "a start forgets what another module wanted of a thing that a cut operation changed",
+    file: recovery,
+    from: `distinct([...claimsOn(after), ...claimsOn(before)])`,
+    to: `claimsOn(after)`,
+    tests: cut,
+  },
+  {
+    name: "two starts of a machine that nobody knows count as one",
+    file: recovery,
+    from: `boot !== null && boot === journal.boot`,
+    to: `boot === journal.boot`,
+    tests: cut,
+  },
+  {
+    name: "an operation that never ran is told of programs of another",
+    file: recovery,
+    from: `left.length > 0 && journal.hasBegun(operation.operation_id)`,
+    to: `left.length > 0`,
+    tests: cut,
+  },
+  {
+    name: "a script that was only meant to run is ours after a loss of power",
+    file: recovery,
+    from: `    if (state === "meant") return before;\n`,
+    tests: cut,
+  },
+  {
+    name: "an operation that broke off forgets what it changed",
+    file: run,
+    from: `command.type === "apply" && !(await keepCut(command, context));`,
+    to: `false;`,
+    tests: ends,
+  },
+  {
+    name: "what is told of an operation comes behind its end",
+    file: run,
+    from: `  progress.flush();\n`,
+    tests: ends,
+  },
+  {
+    name: "a time limit is a thousandth of what was said",
+    file: run,
+    from: `timeoutMs: command.timeout_seconds * 1000,`,
+    to: `timeoutMs: command.timeout_seconds,`,
+    tests: ends,
+  },
+  {
+    name: "a secret is told as an operation goes on",
+    file: run,
+    from: `soundResult(cleanResult(found, redactor))`,
+    to: `soundResult(found)`,
+    tests: ends,
+  },
+  {
+    name: "an operation that ended in time counts as interrupted by a stop",
+    file: run,
+    from: `run.status === "cancelled" && context.isInterrupted()`,
+    to: `context.isInterrupted()`,
+    tests: ends,
+  },
+  {
+    name: "a terminal that was dropped is held up by what it still prints",
+    file: terminals,
+    from: `  #output(bytes: Uint8Array): void {\n    if (this.#isOver) return;`,
+    to: `  #output(bytes: Uint8Array): void {`,
+    tests: flow,
+  },
+  {
+    name: "a terminal that was held up is not let go on",
+    file: terminals,
+    from: `    if (this.#heldBytes < heldBytes) this.#pty?.resume();\n`,
+    tests: flow,
+  },
+];
