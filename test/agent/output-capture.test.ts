@@ -3,6 +3,7 @@ import type { OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationProgress } from "../../lib/agent/operation-progress.ts";
 import { OutputCapture } from "../../lib/agent/output-capture.ts";
 import { fitResult } from "../../lib/agent/result-size.ts";
+import { Redactor } from "../../lib/secret-format/redactor.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import type { AgentMessage } from "../../lib/wire/messages.ts";
 import { uuid } from "../support/agent-commands.ts";
@@ -55,6 +56,21 @@ describe("OutputCapture", () => {
     const kept = capture.all().reduce((sum, each) => sum + each.text.length, 0);
     expect(kept).toBe(4096 * kib);
     expect(capture.all().at(-1)).toMatchObject({ text: "", truncated: true });
+  });
+
+  it("keeps 4,000 streams, as many as one result can carry", () => {
+    const capture = new OutputCapture();
+    for (let at = 0; at <= 4_000; at += 1) capture.add(piece(`r${at}`, "stdout", "x"));
+    const kept = capture.all();
+    expect([kept.length, kept.at(-1)?.resource_id]).toEqual([4_000, "r3999"]);
+  });
+
+  it("tells nothing of a secret that the bound cuts in two", () => {
+    const capture = new OutputCapture(new Redactor([Buffer.from("c4nary-of-a-bound")]));
+    capture.add(piece("a", "stdout", `${"x".repeat(256 * kib - 8)}c4nary-of-a-bound`));
+    const [kept] = capture.all();
+    expect(kept).toMatchObject({ truncated: true });
+    expect(kept?.text).not.toContain("c4n");
   });
 });
 

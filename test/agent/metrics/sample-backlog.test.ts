@@ -78,6 +78,17 @@ test.each<[string, BacklogLimits]>([
   expect([backlog.takeGap(), backlog.takeGap()]).toEqual([true, false]);
 });
 
+test("what is past a bound goes alone: as much as may be kept is never far from full", () => {
+  for (const limits of [{ bytes: 5_000 }, { segments: 2 }]) {
+    const { backlog } = open(undefined, limits);
+    fill(backlog, 1, 300);
+    for (let n = 301; n <= 600; n += 10) {
+      fill(backlog, n, n + 9);
+      expect(numbers(backlog).length).toBeGreaterThan(50);
+    }
+  }
+});
+
 test("half a line, and lines of nonsense, cost what they hit", () => {
   const { folder, backlog } = open();
   fill(backlog, 1, 3);
