@@ -60,8 +60,8 @@ async function startAgain({ before = [], stands, boots = ["a", "a"], write, left
 }
 
 function changed({ resource_id, module, type, identity }: ResolvedResource): ResourceResult {
-  const done = { outcome: "changed", action: "update", changes: [], caused_by: [] } as const;
-  return { resource_id, module, type, identity, ...done, attempts: 1, duration_ms: 1 };
+  const done = { outcome: "changed", action: "update", attempts: 1, duration_ms: 1 } as const;
+  return { resource_id, module, type, identity, ...done, changes: [], caused_by: [] };
 }
 
 const path = "path:/conf";

@@ -22,7 +22,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const motd = resource({ type: "file", path: "/motd", content: "ours" });
 const script = resource({ id: "slow", type: "script", run: "wait", creates: "/done" });
 
-interface Scene extends Omit<OperationRunnerOptions, "host"> {
+interface Scene extends Pick<OperationRunnerOptions, "journal" | "applied"> {
   host: MemoryHost;
   clock: FakeClock;
   logger: RecordingLogger;
@@ -37,7 +37,7 @@ interface Scene extends Omit<OperationRunnerOptions, "host"> {
 }
 
 function begin(
-  parts: Partial<OperationRunnerOptions> = {},
+  parts: Pick<OperationRunnerOptions, "openSecrets"> & Partial<Pick<OperationRunnerOptions, "progress">> = {},
   program: MemoryProgram = () => ({ exitCode: 0 }),
 ): Scene {
   const stateDir = temporaryFolder();
@@ -85,7 +85,8 @@ function begin(
     runner.submit(command);
     return endOf(command.operation_id).promise;
   };
-  return { ...options, stateDir, runner, told, sent, ended, ends };
+  const { journal, applied } = options;
+  return { journal, applied, host, clock, logger, stateDir, runner, told, sent, ended, ends };
 }
 
 /** The disk takes no list of what is applied until what is returned is called. */
