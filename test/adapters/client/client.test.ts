@@ -5,6 +5,7 @@ import { ApiError, createClient } from "fleetwright/client";
 import type { Fetch } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
+import { deferred } from "../../support/deferred.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("a client with a key", () => {
@@ -35,6 +36,46 @@ describe("a client with a key", () => {
     const operator = await client.operators.add({ username: "ada", public_key: otherKey(), role: "Viewer" });
     expect(operator).toMatchObject({ username: "ada", role: "Viewer" });
     expect((await client.operators.list()).items).toHaveLength(2);
+  });
+
+  it("signs in once where the session of two calls has ended, and one hears of it after the other signed in", async () => {
+    const { url, signer } = await startTestServer();
+    const signedIn = deferred<void>();
+    const late: Fetch = async (target, init) => {
+      const answer = await fetch(target, init);
+      if (target.endsWith("/modules") && answer.status === 401) await signedIn.promise;
+      return answer;
+    };
+    const tokens: string[] = [];
+    const onToken = (token: string): void => void tokens.push(token);
+    const client = createClient({ url, signer, token: "fw_gone", fetch: late, onToken });
+    const modules = client.modules.list();
+    await client.auth.session();
+    signedIn.resolve();
+    expect(await modules).toEqual({ items: [], next_cursor: null });
+    expect(tokens).toHaveLength(1);
+  });
+
+  it("signs in anew with the next call where a sign-in failed", async () => {
+    const { url, signer } = await startTestServer();
+    let isAway = true;
+    const fetchOnceBack: Fetch = (target, init) =>
+      isAway ? Promise.reject(new TypeError("fetch failed")) : fetch(target, init);
+    const client = createClient({ url, signer, fetch: fetchOnceBack, retry: { attempts: 1 } });
+    await expect(client.modules.list()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    isAway = false;
+    expect(await client.modules.list()).toEqual({ items: [], next_cursor: null });
+  });
+
+  it("signs in to no other orchestrator later than to the one that it signed in to first", async () => {
+    const { url, signer } = await startTestServer();
+    const other = await startTestServer();
+    let at = url;
+    const shared: Fetch = (target, init) => fetch(target.replace("http://fleet.example", at), init);
+    const client = createClient({ url: "http://fleet.example", signer, fetch: shared });
+    await client.signIn();
+    at = other.url;
+    await expect(client.signIn()).rejects.toMatchObject({ code: "ORCHESTRATOR_KEY_CHANGED" });
   });
 
   it("does so once for each call, so that a key that lost its access is told", async () => {

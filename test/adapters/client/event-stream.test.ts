@@ -76,6 +76,30 @@ describe("the client's stream of events", () => {
   });
 });
 
+it.each<[string, (client: Client, signal: AbortSignal) => AsyncGenerator<unknown, void>]>([
+  ["events", (client, signal) => client.events.stream({}, signal)],
+  ["an operation", (client, signal) => client.operations.watch("an-id", signal)],
+  ["any path", (client, signal) => client.watch("/events", {}, signal)],
+])("a stream of %s ends its request when its signal is aborted", async (_what, open) => {
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (stream) => stream.enqueue(new TextEncoder().encode('data: {"type":"position"}\n\n')),
+    cancel: () => void (isCancelled = true),
+  });
+  const client = createClient({
+    url: "http://127.0.0.1:1",
+    token: "fw_x",
+    fetch: async () => new Response(body),
+  });
+  const controller = new AbortController();
+  const stream = open(client, controller.signal);
+  expect((await stream.next()).value).toEqual({ type: "position" });
+  const waiting = stream.next();
+  controller.abort();
+  expect(isCancelled).toBe(true);
+  expect(await waiting).toEqual({ done: true, value: undefined });
+});
+
 describe("a stream whose reader can't sign in", () => {
   const sign = (): Promise<never> => Promise.reject(new Error("There is no ssh-agent."));
 

@@ -66,6 +66,13 @@ describe("a call that fails by chance", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("is sent again where the server asks for just as long as the longest pause is", async () => {
+    const { fetch, asked } = scripted(refusal(503, "UNAVAILABLE", { "retry-after": "0" }), ok);
+    const client = createClient({ url, token: "fw_x", fetch, retry: { longestPauseMs: 0 } });
+    await client.agents.list();
+    expect(asked).toHaveLength(2);
+  });
+
   it("is a change with the same key each time, and another call has another", async () => {
     const { fetch, keys } = scripted(reset, ok);
     const client = createClient({ url, token: "fw_x", fetch, retry: quick });
