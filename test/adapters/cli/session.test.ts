@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
-import { readSigner } from "fleetwright/client/node";
+import { createKeyFile, readSigner } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import { readAdminKeys } from "../../../adapters/cli/admin-keys.ts";
 import { runIn, startCommandLine, startSignedIn } from "../../support/command-line.ts";
@@ -54,6 +54,40 @@ describe("signing in", () => {
     expect(await print("logout")).toBe("Signed out.\n");
     expect(await run("whoami")).toMatchObject({ code: 4 });
   });
+
+  it.each(["out", "in elsewhere"])(
+    "%s in another shell counts, whatever session a command had to open meanwhile",
+    async (how) => {
+      const { print, server, folder, key } = await startSignedIn();
+      const other = await startSignedIn();
+      const path = join(folder, "home", "profile.json");
+      const profile = (): { url: string; token?: string } => JSON.parse(readFileSync(path, "utf8"));
+      const { access } = server.orchestrator;
+      await print(
+        "operators",
+        "add",
+        "ada",
+        createKeyFile(join(temporaryFolder(), "key")).publicKey,
+        "--role",
+        "Viewer",
+      );
+      let left = {};
+      const meanwhile = async (): Promise<void> => {
+        await access.signOut(await access.authenticate(profile().token!, { request_id: "test" }));
+        if (how === "out") await runIn(folder, ["logout"]);
+        else await runIn(folder, ["login", "--key", other.key], other.server.url);
+        left = profile();
+      };
+      const removed = await runIn(folder, ["operators", "remove", "ada"], undefined, {
+        typed: "y",
+        meanwhile,
+      });
+      expect(removed).toMatchObject({ code: 0, stdout: "ada is removed.\n" });
+      expect(profile()).toEqual(left);
+      expect(left).toMatchObject(how === "out" ? { url: server.url, key } : { url: other.server.url });
+      expect("token" in left).toBe(how !== "out");
+    },
+  );
 });
 
 describe("a new user", () => {

@@ -89,6 +89,30 @@ it.each([
   );
 });
 
+it("who waits for a rollout is answered soon at first and then rarely, and told once of agents that a window holds", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const answers = [
+    { status: "running" },
+    { status: "running", held: 2 },
+    { status: "paused", held: 1 },
+    { status: "stopping" },
+    { status: "succeeded", held: 1 },
+  ].values();
+  const waits: (string | null)[] = [];
+  const scripted: Fetch = (url) => {
+    waits.push(new URL(url).searchParams.get("wait_seconds"));
+    return Promise.resolve(Response.json(answers.next().value));
+  };
+  const client = createClient({ url: "http://127.0.0.1:1", token: "fw_x", fetch: scripted });
+  const told: string[] = [];
+  const ended = awaitEnd({ client, tellAway: () => {}, tellNotice: (text) => void told.push(text) }, id);
+  await vi.runAllTimersAsync();
+  expect((await ended).status).toBe("succeeded");
+  expect(waits).toEqual(["2", "30", "30", "30", "30"]);
+  expect(told).toEqual(["Waiting for 2 agents held by a maintenance window."]);
+});
+
 it("what a server refuses ends the waiting at once", async () => {
   const client = clientOf(await startSignedIn());
   await expect(

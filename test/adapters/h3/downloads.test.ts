@@ -210,7 +210,7 @@ describe("a part of the agent", () => {
   });
 });
 
-test("what could not be sent holds no place: neither a file that is gone, nor one of another length, nor an answer without one", async () => {
+test("what could not be sent holds no place and no file open: neither a file that is gone, nor one of another length, nor an answer without one", async () => {
   const path = join(temporaryFolder(), "agent.tar.gz");
   const downloads = new Downloads({ ...downloadLimits, most: 1, mostOfSource: 1, mostOfNetwork: 1 });
   const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size: 10, path };
@@ -229,6 +229,7 @@ test("what could not be sent holds no place: neither a file that is gone, nor on
     await (await ask()).body?.cancel();
     expect(await (await ask()).text()).toBe("0123456789");
   }
+  await expect.poll(openPaths).not.toContain(path);
 });
 
 test("a file that can be opened but not looked at is closed again", async () => {
