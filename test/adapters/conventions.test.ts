@@ -227,6 +227,14 @@ describe("Prefer", () => {
     expect(started.headers.location).toMatch(/^\/api\/v1\/state\/operations\//);
   });
 
+  test("is said to be applied under an Idempotency-Key, too, each time", async () => {
+    const headers = { prefer: "respond-async", "idempotency-key": "prefer-1" };
+    for (let times = 0; times < 2; times += 1) {
+      const started = await ask("POST", `/agents/${offline}/plan`, { body: queued, headers });
+      expect([started.status, started.headers["preference-applied"]]).toEqual([202, "respond-async"]);
+    }
+  });
+
   test("says less than the body", async () => {
     const body = { ...queued, wait_seconds: 0 };
     const started = await ask("POST", `/agents/${offline}/plan`, { body, headers: { prefer: "wait=300" } });

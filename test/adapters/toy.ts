@@ -208,7 +208,8 @@ function streamLines(toy: Toy, machine: string): Response {
       toy.streamCancelled();
     },
   });
-  return new Response(body, { headers: { "content-type": "text/plain" } });
+  const kept = machine === "kept" ? { "cache-control": "max-age=60" } : {};
+  return new Response(body, { headers: { "content-type": "text/plain", ...kept } });
 }
 
 const issue = { path: ["content", 0], message: "unknown type", line: 3, column: 7 };

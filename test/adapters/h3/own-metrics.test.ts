@@ -3,6 +3,7 @@ import { MemoryStorage, systemCaller } from "fleetwright";
 import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
 import { createRouteNames } from "../../../adapters/h3/route-names.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
+import { startSocketAgent } from "../../support/command-line.ts";
 import { freePort } from "../../support/free-port.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -65,6 +66,13 @@ test("at a port of their own the figures are for whoever asks there, by no name 
   await expect(fetch(`${own}/metrics`)).rejects.toThrow();
 });
 
+test("a server that can't listen gives the port of its figures back", async () => {
+  const [metricsPort, other] = [await freePort(), await start({})];
+  const listen = { port: Number(new URL(other.url).port) };
+  await expect(start({ metricsPort, listen })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
+  await expect(fetch(`http://127.0.0.1:${metricsPort}/metrics`)).rejects.toThrow();
+});
+
 test("the figures are of requests, agents, operations, commits, the event loop and the audit log", async () => {
   const server = await start({ metricsToken: token });
   const headers = { authorization: `Bearer ${token}` };
@@ -92,6 +100,53 @@ test("the figures are of requests, agents, operations, commits, the event loop a
     expect(valueOf(text, "fleetwright_server_resident_memory_bytes")).toBeGreaterThan(1e7);
     expect(valueOf(text, "fleetwright_server_cpu_seconds_total")).toBeGreaterThan(0);
   });
+});
+
+test("durations are in seconds, and the processor time of the process is counted once however often it is read", async () => {
+  const begun = performance.now();
+  const server = await start({ metricsToken: token });
+  const headers = { authorization: `Bearer ${token}` };
+  await server.orchestrator.modules.upload(systemCaller, { content: "name: a\nresources: []\n" });
+  for (let call = 0; call < 5; call++) await read(`${server.url}/metrics`, headers);
+  const text = await read(`${server.url}/metrics`, headers);
+  const { user, system } = process.cpuUsage();
+  const seconds = (performance.now() - begun) / 1_000;
+  for (const line of [
+    'request_duration_seconds_sum{surface="other",route="/metrics"}',
+    "commit_duration_seconds_sum",
+  ]) {
+    expect(valueOf(text, `fleetwright_server_${line}`), line).toBeGreaterThan(0);
+    expect(valueOf(text, `fleetwright_server_${line}`), line).toBeLessThan(seconds * 10);
+  }
+  const cpu = valueOf(text, "fleetwright_server_cpu_seconds_total");
+  expect(cpu).toBeLessThanOrEqual((user + system) / 1_000_000);
+  expect(cpu).toBeGreaterThan((user + system) / 1_000_000 - seconds * 8);
+});
+
+test("each operation is counted as it ends, by kind and how it ended", async () => {
+  const server = await start({ metricsToken: token });
+  const { agents, modules, operations } = server.orchestrator;
+  const { agent } = await startSocketAgent({ server });
+  const node_id = agent.nodeId ?? "";
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await modules.upload(systemCaller, { content: "name: a\nresources: [{ type: directory, path: /a }]\n" });
+  await modules.upload(systemCaller, {
+    content: "name: bad\nresources: [{ type: file, path: /none/b, content: b }]\n",
+  });
+  const asked = { node_id, wait_seconds: 30 };
+  await operations.plan(systemCaller, { ...asked, modules: ["a"] });
+  await operations.apply(systemCaller, { ...asked, modules: ["a"] });
+  await operations.apply(systemCaller, { ...asked, modules: ["a"] });
+  await operations.apply(systemCaller, { ...asked, modules: ["bad"] });
+  const text = await read(`${server.url}/metrics`, { authorization: `Bearer ${token}` });
+  const ended = text.split("\n").filter((line) => line.startsWith("fleetwright_server_operations_total{"));
+  expect(ended.toSorted()).toEqual([
+    'fleetwright_server_operations_total{kind="apply",status="failed"} 1',
+    'fleetwright_server_operations_total{kind="apply",status="succeeded"} 2',
+    'fleetwright_server_operations_total{kind="plan",status="succeeded"} 1',
+  ]);
+  expect(valueOf(text, "fleetwright_server_connected_agents")).toBe(1);
+  expect(valueOf(text, 'fleetwright_server_agents{status="approved"}')).toBe(1);
 });
 
 test("OpenMetrics is for who accepts it, and the other form for who asks at the same time", async () => {

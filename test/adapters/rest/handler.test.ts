@@ -150,6 +150,11 @@ describe("streams", () => {
     expect(answer.headers["cache-control"]).toBe("no-store");
   });
 
+  test("a Response that says itself how long it may be kept is not contradicted", async () => {
+    const { headers } = await server.call(get("/machines/kept/transcript"));
+    expect(headers).toMatchObject({ "cache-control": "max-age=60", "x-content-type-options": "nosniff" });
+  });
+
   test("HEAD of a stream ends it unread", async () => {
     const answer = await server.call({ ...get("/machines/endless/transcript"), method: "HEAD" });
     expect([answer.status, answer.text]).toEqual([200, ""]);
