@@ -203,4 +203,16 @@ describe("modules that a call names", () => {
     expect(await fleet.answer("y", "apply", "web-1", "--remove-module", "extra")).toMatchObject({ code: 0 });
     expect([has("one"), has("old")]).toEqual([false, true]);
   });
+
+  it("are all that is applied at a terminal, too, where nothing would be removed and where the agent is away", async () => {
+    await fleet.upload("extra", "/one");
+    expect(await fleet.answer("", "apply", "web-1", "--module", "extra")).toMatchObject({ code: 0 });
+    expect([has("one"), has("old"), has("new")]).toEqual([true, true, false]);
+    await fleet.leave();
+    const sent = vi.spyOn(globalThis, "fetch");
+    await fleet.answer("", "apply", "web-1", "--module", "extra", "--queue", "--no-wait");
+    const applied = sent.mock.calls.find(([target]) => String(target).endsWith("/apply"));
+    sent.mockRestore();
+    expect(JSON.parse(String(applied?.[1]?.body))).toMatchObject({ modules: ["extra"], max_removals: 0 });
+  });
 });

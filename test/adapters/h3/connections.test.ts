@@ -168,6 +168,21 @@ describe("requests that are sent ahead of the answers", () => {
     expect((await raw.closed).match(/HTTP\/1.1 200 OK/g)).toHaveLength(20);
   });
 
+  test("may be 64 that wait, and with one more the connection is cut", async () => {
+    await using listening = await listenToy();
+    const { begun, finish } = holdCalls(listening.toy);
+    const me = head("GET /api/v1/me", "Host: a");
+    const raw = await sendRaw(listening.port, me.repeat(65));
+    await begun;
+    const over = await sendRaw(listening.port, me.repeat(66));
+    expect(await over.closed).toBe("");
+    finish();
+    await expect
+      .poll(() => raw.text().match(/HTTP\/1.1 200 OK/g) ?? [], { timeout: 60_000 })
+      .toHaveLength(65);
+    raw.socket.destroy();
+  });
+
   test("without end have the connection cut, and no other", async () => {
     await using listening = await listenToy();
     const raw = await sendRaw(listening.port, one.repeat(400));
