@@ -28,6 +28,7 @@ import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { strangerBugs } from "./stranger-bugs.ts";
+import { surfaceBugs } from "./surface-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
@@ -51,6 +52,7 @@ const bugs = [
   ...roomBugs,
   ...scopeBugs,
   ...strangerBugs,
+  ...surfaceBugs,
   ...unnoticedBugs,
 ];
 const named = bugs.map((bug) => [bug.name, bug] as const);
