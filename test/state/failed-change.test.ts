@@ -349,6 +349,23 @@ test("a later version of a line that broke behind its write is taken away like t
   expect(state.read("/conf")).toBe("k=0\n");
 });
 
+test("a later version of a block with other marks that broke behind its write is taken away like the first", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs\n");
+  const block = (marker: string) =>
+    declare([{ id: "b", type: "block", path: "/conf", content: "ours", marker }]);
+  await state.run("apply", block("# {mark}"));
+  const write = state.host.files.writeFile.bind(state.host.files);
+  state.host.files.writeFile = (path, content, attributes) => {
+    write(path, content, attributes);
+    throw new Error("It broke right behind.");
+  };
+  expect(outcomes(await state.run("apply", block("; {mark}")))).toEqual(["b failed"]);
+  state.host.files.writeFile = write;
+  expect(outcomes(await state.run("apply", []))).toEqual(["b changed"]);
+  expect(state.read("/conf")).toBe("theirs\n");
+});
+
 test("a file that became a link, or a link that became a file, goes where nothing stood before", async () => {
   const file = { id: "p", type: "file", path: "/p", content: "x", force: true };
   const link = { id: "p", type: "symlink", path: "/p", target: "y", force: true };

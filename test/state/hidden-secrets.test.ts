@@ -76,3 +76,20 @@ test.each([
   expect(tells(plan)).toBe(false);
   expect(tells(await fixture.run("apply", both))).toBe(false);
 });
+
+test.each([true, false])(
+  "the log has what broke inside, but not where that is sensitive (%s)",
+  async (sensitive) => {
+    const fixture = new StateFixture();
+    fixture.host.files.writeFile = () => {
+      throw new TypeError("PW=hunter2 is not a function");
+    };
+    const logged: unknown[] = [];
+    const note = (...line: unknown[]): void => void logged.push(line);
+    const logger = { debug: note, info: note, warn: note, error: note };
+    const { results } = await fixture.run("apply", declare([{ ...password, sensitive }]), { logger });
+    expect(results[0]).toMatchObject({ outcome: "failed", code: "INTERNAL" });
+    const fields = { resource: "m/pw", ...(!sensitive && { error: expect.any(TypeError) }) };
+    expect(logged).toEqual([["A resource failed inside.", fields]]);
+  },
+);

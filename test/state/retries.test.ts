@@ -45,3 +45,22 @@ test("a removal that fails when it is done has taken something away", async () =
   expect(results[0]).toMatchObject({ outcome: "changed", action: "remove", attempts: 2 });
   expect(state.applied).toEqual([]);
 });
+
+test("it is told as the first try that did something found it", async () => {
+  const state = new StateFixture(createMachine(), systemClock);
+  const write = state.host.files.writeFile.bind(state.host.files);
+  let tries = 0;
+  // The first leaves half of it, the second fails behind its work.
+  state.host.files.writeFile = (path, content, attributes) => {
+    tries += 1;
+    write(path, tries === 1 ? Buffer.from("half") : content, attributes);
+    throw new Error("It broke behind that.");
+  };
+  const conf = { id: "f", type: "file", path: "/conf", content: "whole", retry };
+  const { results } = await state.run("apply", declare([conf]));
+  expect(results[0]).toMatchObject({ outcome: "changed", action: "create", attempts: 3 });
+  expect(results[0]?.changes.map(({ property, before }) => [property, before])).toContainEqual([
+    "ensure",
+    "absent",
+  ]);
+});

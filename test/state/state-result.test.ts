@@ -46,3 +46,9 @@ test("an error that nobody expected tells nothing", () => {
     message: "Something went wrong inside.",
   });
 });
+
+test("a long sentence fits the wire as well", () => {
+  const error = new OrchestratorError("HOST_ERROR", { message: `/${"x".repeat(5000)} is there.` });
+  const result = toResult({ resource: open!, hides: "nothing" }, failureParts(open!, error), 5);
+  expect(resourceResultSchema.parse(result).message).toHaveLength(4096);
+});

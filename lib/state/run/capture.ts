@@ -38,8 +38,7 @@ export async function captureAll(items: readonly StateItem[], run: StateRun): Pr
       if (capturing) await capturing;
       if (!item.isOurs || item.prior !== item.known) captured.push(item);
     } catch {
-      item.prior = item.known;
-      item.captured = item.isOurs;
+      // It is asked again when its turn comes, and fails there.
     }
   }
   const owing = new Set(run.owed.map(({ thing }) => thing));

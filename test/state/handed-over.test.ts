@@ -1,0 +1,143 @@
+/** What a removal will come back to is on disk before the thing is changed: whatever ends as noted was handed over by then. */
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../lib/host/host.ts";
+import type { MemoryHost } from "../../lib/host/memory-host.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
+import { wholeMachine } from "../support/machine/whole-machine.ts";
+import { raceBefore } from "../support/racing-host.ts";
+import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
+
+/** A machine, and what was handed over of each thing when it was last changed. */
+class Handing {
+  readonly state: StateFixture;
+  readonly #handed = new Map<string, Json>();
+  readonly atChange = new Map<string, Json | undefined>();
+
+  constructor(host: MemoryHost) {
+    this.state = new StateFixture(host);
+  }
+
+  async apply(definitions: JsonObject[], host: Host = this.state.host): Promise<string[]> {
+    const result = await this.state.run("apply", declare(definitions), {
+      host,
+      // As an agent writes it down.
+      beforeChanges: async (captured) => {
+        for (const { identity, prior } of captured) this.#handed.set(identity, toJson(prior));
+      },
+      onBegun: ({ identity }) => this.atChange.set(identity, this.#handed.get(identity)),
+    });
+    return outcomes(result);
+  }
+
+  /** What is noted of each thing. */
+  get noted(): Json[] {
+    return this.state.applied.map(({ prior }) => toJson(prior));
+  }
+}
+
+const toJson = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
+
+/** Of each type that notes more with a later version: a first version, and one that makes it do so. */
+const versions: Record<string, [first: JsonObject, second: JsonObject]> = {
+  file: [
+    { type: "symlink", path: "/new", target: "x" },
+    { type: "file", path: "/new", content: "x", force: true },
+  ],
+  symlink: [
+    { type: "file", path: "/new", content: "x" },
+    { type: "symlink", path: "/new", target: "x", force: true },
+  ],
+  directory: [
+    { type: "directory", path: "/conf.d", mode: "0711" },
+    { type: "directory", path: "/conf.d", mode: "0711", purge: true },
+  ],
+  line: [
+    { type: "line", path: "/conf", line: "k=2", match: "k=*" },
+    { type: "line", path: "/conf", line: "k=3", match: "k=*" },
+  ],
+  block: [
+    { type: "block", path: "/conf", name: "b", content: "one" },
+    { type: "block", path: "/conf", name: "b", content: "one", marker: "; {mark}" },
+  ],
+  user: [
+    { type: "user", name: "root", shell: "/bin/bash" },
+    { type: "user", name: "root", shell: "/bin/bash", password_hash: "$6$a$b" },
+  ],
+  group: [
+    { type: "group", name: "users", gid: 2000 },
+    { type: "group", name: "users", gid: 2000, members: ["root"] },
+  ],
+  service: [
+    { type: "service", name: "ssh", running: true },
+    { type: "service", name: "ssh", running: true, enabled: true },
+  ],
+  sysctl: [
+    { type: "sysctl", key: "net.ipv4.ip_forward", value: "1" },
+    { type: "sysctl", key: "net.ipv4.ip_forward", value: "1", path: "/conf.d/b" },
+  ],
+  package: [
+    { type: "package", name: "web" },
+    { type: "package", name: "web", hold: true },
+  ],
+};
+
+/** A machine with a text, and a folder with something in it. */
+function prepared(): Handing {
+  const handing = new Handing(wholeMachine());
+  handing.state.host.files.makeDirectory("/conf.d", { mode: 0o755 });
+  handing.state.write("/conf.d/a", "theirs");
+  handing.state.write("/conf", "k=1\n");
+  return handing;
+}
+
+describe("what a later version notes beside the first is handed over before it changes anything", () => {
+  test("for each type that notes any", () => {
+    const types = [...resourceTypes.values()].filter(({ removing }) => removing?.extendPrior);
+    // A download notes what a file does.
+    expect(types.map(({ type }) => type).filter((type) => type !== "download")).toEqual(
+      Object.keys(versions).sort(),
+    );
+  });
+
+  test.each(Object.entries(versions))("%s", async (_type, [first, second]) => {
+    const handing = prepared();
+    expect(await handing.apply([{ id: "r", ...first }])).toEqual(["r changed"]);
+    const noted = handing.noted;
+    expect([...handing.atChange.values()]).toEqual(noted);
+    expect(await handing.apply([{ id: "r", ...second }])).toEqual(["r changed"]);
+    expect(handing.noted).not.toEqual(noted);
+    expect([...handing.atChange.values()]).toEqual(handing.noted);
+  });
+});
+
+describe("what somebody does while it is noted what stands", () => {
+  const conf = { id: "f", type: "file", path: "/conf", content: "ours" };
+
+  test("is looked at again: what he made as desired stays his", async () => {
+    const handing = prepared();
+    // The second copy is made right before the change.
+    const { host, hasRaced } = raceBefore(handing.state.host, { name: "save", path: "/conf", nth: 2 }, () =>
+      handing.state.write("/conf", "ours"),
+    );
+    expect(await handing.apply([conf], host)).toEqual(["f unchanged"]);
+    expect(hasRaced()).toBe(true);
+    expect(handing.state.applied).toMatchObject([{ prior: null }]);
+  });
+
+  test("is noted as it was handed over last, where he never stops", async () => {
+    const handing = prepared();
+    const { host } = handing.state;
+    let copies = 0;
+    const save = host.backups.save.bind(host.backups);
+    host.backups.save = (path, options) => {
+      copies += 1;
+      handing.state.write("/conf", `theirs ${copies}`);
+      const { expected: _older, ...rest } = options ?? {};
+      return save(path, rest);
+    };
+    expect(await handing.apply([conf])).toEqual(["f changed"]);
+    expect(copies).toBeGreaterThan(5);
+    expect([...handing.atChange.values()]).toEqual(handing.noted);
+  });
+});
