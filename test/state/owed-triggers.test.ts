@@ -128,15 +128,19 @@ describe("what a trigger owes is caught up on", () => {
     await expectCaughtUp();
   });
 
-  test("after its cause was changed and failed all the same", async () => {
+  test.each<[string, ReturnType<typeof declare>]>([
+    ["after its cause was changed and failed all the same", []],
+    ["after that failed where another module says the same", declare([conf("two")], "first")],
+  ])("%s", async (_when, others) => {
     const file = resourceTypes.get("file")!;
     const apply: typeof file.apply = async (spec, changes, host, signal) => {
       await file.apply(spec, changes, host, signal);
       throw new OrchestratorError("HOST_ERROR", { message: "The disk went away." });
     };
     const types = new Map([...resourceTypes, ["file", { ...file, apply }]]);
-    const failed = await state.run("apply", declare([conf("two"), load]), { operationId: second, types });
-    expect(outcomes(failed)).toEqual(["conf failed", "load skipped"]);
+    const desired = [...others, ...declare([conf("two"), load])];
+    const failed = await state.run("apply", desired, { operationId: second, types });
+    expect(outcomes(failed)).toEqual([...others.map(() => "conf failed"), "conf failed", "load skipped"]);
     await expectCaughtUp();
   });
 

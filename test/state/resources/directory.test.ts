@@ -156,6 +156,17 @@ describe("a purge", () => {
     expect(state.host.files.stat(path)?.mode).toBe(0o700);
   });
 
+  test("brings back what the first of them took away, not what came and went since", async () => {
+    const state = fixture();
+    await state.run("apply", folder({ purge: true }));
+    const copies = backupsOf(state.applied);
+    state.write(`${path}/late`, "late");
+    await state.run("apply", folder({ purge: true }));
+    expect(backupsOf(state.applied)).toEqual(copies);
+    await state.run("apply", []);
+    expect([state.host.files.stat(`${path}/late`), state.read(`${path}/sub/deep`)]).toEqual([null, "deep"]);
+  });
+
   test("without backup keeps no copies, and brings nothing back", async () => {
     const state = fixture();
     await state.run("apply", folder({ purge: true, backup: false }));

@@ -141,6 +141,14 @@ describe("a source that a program must accept", () => {
     expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 2 });
     expect([state.host.files.list("/"), state.read("/f")]).toEqual([["f"], "theirs"]);
   });
+
+  test("is not where the program changes the copy", async () => {
+    const state = fixture({ judge: ({ argv }) => (state.write(argv[1] ?? "", "changed"), {}) });
+    state.write("/f", "theirs");
+    const { results } = await state.run("apply", desired);
+    expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+    expect([state.host.files.list("/"), state.read("/f")]).toEqual([["f"], "theirs"]);
+  });
 });
 
 test("on a real machine it is applied once, seen by other programs, and taken back", async () => {

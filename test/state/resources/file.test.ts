@@ -64,6 +64,42 @@ test("a change of content shows hashes, sizes and a diff", async () => {
   ]);
 });
 
+test("a change is told by what stood right before it, where somebody edits the file meanwhile", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "a\n");
+  const slow = declare([{ id: "slow", type: "script", run: "touch done", creates: "/done" }]);
+  const { results } = await state.run("apply", [...slow, ...file({ content: "c\n" })], {
+    onResult: ({ resource_id }) => {
+      if (resource_id === "slow") state.write("/conf", "b\n");
+    },
+  });
+  expect(results[1]?.changes.map(({ diff }) => diff)).toEqual([
+    "--- /conf\n+++ /conf\n@@ -1,1 +1,1 @@\n-b\n+c\n",
+  ]);
+});
+
+test.each([
+  ["€", 21_845],
+  ["€", 21_846],
+  ["€", 65_536],
+  ["a", 65_536],
+  ["a", 65_537],
+])(
+  "a long content of %s stands as declared, and its last character counts (%i)",
+  async (character, length) => {
+    const state = new StateFixture();
+    const content = character.repeat(length);
+    const outcomes: unknown[] = [];
+    const apply = async (desired: string): Promise<unknown> =>
+      outcomes.push((await state.run("apply", file({ content: desired }))).results[0]?.outcome);
+    await apply(content);
+    await apply(content);
+    await apply(`${content.slice(0, -1)}b`);
+    expect(outcomes).toEqual(["changed", "unchanged", "changed"]);
+    expect(state.read("/conf") === `${content.slice(0, -1)}b`).toBe(true);
+  },
+);
+
 test("what comes back shows a diff too, but not where it is sensitive", async () => {
   for (const sensitive of [false, true]) {
     const state = new StateFixture();
@@ -75,6 +111,19 @@ test("what comes back shows a diff too, but not where it is sensitive", async ()
     );
     expect(JSON.stringify(change).includes("theirs")).toBe(!sensitive);
   }
+});
+
+test.each([
+  ["that stands", 262_144, 1, true],
+  ["that stands", 262_145, 1, false],
+  ["that is declared", 1, 262_144, true],
+  ["that is declared", 1, 262_145, false],
+])("the text %s shows a diff up to 256 KiB (%i, %i)", async (_which, stands, wanted, shows) => {
+  const state = new StateFixture();
+  state.write("/conf", "a".repeat(stands));
+  const plan = async (content: string): Promise<unknown> =>
+    (await state.run("plan", file({ content }))).results[0]?.changes[0]?.diff === undefined;
+  expect(await plan("b".repeat(wanted))).toBe(!shows);
 });
 
 test("a change of what is no text shows no diff", async () => {

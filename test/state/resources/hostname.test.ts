@@ -55,6 +55,16 @@ test("only what differs is changed, and a comment in the file is no name", async
   expect(state.read("/etc/hostname")).toBe("# the name\nweb-1\n");
 });
 
+test("a file that said otherwise than the kernel says so again", async () => {
+  latest = machine();
+  const state = new StateFixture(latest);
+  state.write("/etc/hostname", "other\n");
+  await state.run("apply", declare([{ type: "hostname", name: "old" }]));
+  expect(state.read("/etc/hostname")).toBe("old\n");
+  await state.run("apply", []);
+  expect([state.read("/etc/hostname"), latest.kernelName]).toEqual(["other\n", "old"]);
+});
+
 test.each(["-a", "a_b", "a..b", "", "a b", "a".repeat(65)])("%j is no name", (name) => {
   expect(resolveResource({ type: "hostname", name }, { module: "m" }).ok).toBe(false);
 });
