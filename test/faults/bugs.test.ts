@@ -29,6 +29,7 @@ import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
+import { stateBugs } from "./state-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
@@ -53,6 +54,7 @@ const bugs = [
   ...scopeBugs,
   ...strangerBugs,
   ...surfaceBugs,
+  ...stateBugs,
   ...unnoticedBugs,
 ];
 const named = bugs.map((bug) => [bug.name, bug] as const);

@@ -4,6 +4,7 @@ import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
+import { recordCalls } from "../../../lib/testing/recording-host.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
@@ -217,3 +218,36 @@ test.each([
     for (const [path, content] of after) expect(content, path).toBe(before.get(path) ?? null);
   },
 );
+
+test("where the index is cut off, what stood before is put back as where it fails", async () => {
+  const cut = new AbortController();
+  const host = machineWith(apt);
+  const state = new StateFixture(host);
+  const source = "/etc/apt/sources.list.d/site.sources";
+  state.write(source, "theirs\n");
+  const run = host.run.bind(host);
+  host.run = async (command, signal) => (cut.abort(), { ...(await run(command, signal)), exitCode: null });
+  const desired = declare([{ id: "r", type: "package_repository", name: "site", uris, key: pgp }]);
+  expect(outcomes(await state.run("apply", desired, { cut: cut.signal }))).toEqual(["r failed"]);
+  expect([contentOf(source, host), contentOf("/etc/apt/keyrings/site.asc", host)]).toEqual([
+    "theirs\n",
+    null,
+  ]);
+});
+
+test("no source stands without its key, on the way there and back", async () => {
+  const state = new StateFixture(machineWith(apt));
+  const calls: string[] = [];
+  const host = recordCalls(state.host, ({ call, path }) => {
+    if (path.includes("site")) calls.push(`${call} ${path.split("/").at(-1)}`);
+  });
+  const desired = declare([{ id: "r", type: "package_repository", name: "site", uris, key: pgp }]);
+  await state.run("apply", desired, { host });
+  await state.run("apply", [], { host });
+  expect(calls).toEqual([
+    "writeFile site.asc",
+    "writeFile site.sources",
+    "removeFile site.sources",
+    "removeFile site.asc",
+  ]);
+});

@@ -1,0 +1,104 @@
+import type { Bug } from "./bugs.ts";
+
+const handedOver = ["test/state/handed-over.test.ts"];
+const runEnds = ["test/state/run-ends.test.ts"];
+const whoseItWas = ["test/state/removal/whose-it-was.test.ts"];
+const users = ["test/state/resources/user/refusals.test.ts"];
+
+/** Bugs by which a machine is not given back as it was, or a run leaves something behind. */
+export const stateBugs: readonly Bug[] = [
+  {
+    name: "what a later version adds to what stood is not on disk before it changes that",
+    file: "lib/state/run/capture.ts",
+    from: `if (!item.isOurs || item.prior !== item.known) captured.push(item)`,
+    to: `if (!item.isOurs) captured.push(item)`,
+    tests: handedOver,
+  },
+  {
+    name: "what stood is noted newer than it was handed over",
+    file: "lib/state/run/capture.ts",
+    from: `  item.prior = last ?? null;\n`,
+    tests: handedOver,
+  },
+  {
+    name: "a later version that failed behind its write forgets what it wrote",
+    file: "lib/state/run/capture.ts",
+    from: `if (isSame && !traces.own) forget(item)`,
+    to: `if (isSame) forget(item)`,
+    tests: ["test/state/failed-change.test.ts"],
+  },
+  {
+    name: "what was cut before it changed anything is taken for ours",
+    file: "lib/state/run/capture.ts",
+    from: `const looking = { host: run.host, clock: run.clock, signal: unstopped }`,
+    to: `const looking = { host: run.host, clock: run.clock, signal: run.stop }`,
+    tests: runEnds,
+  },
+  {
+    name: "a run forgets to let go of who may cancel it",
+    file: "lib/state/run/converge.ts",
+    from: `    cut?.release();\n`,
+    tests: runEnds,
+  },
+  {
+    name: "a cancel between two tries leaves a timer",
+    file: "lib/state/run/converge.ts",
+    from: `      timer.cancel();\n      stop.removeEventListener`,
+    to: `      stop.removeEventListener`,
+    tests: runEnds,
+  },
+  {
+    name: "the log has the error of a sensitive resource",
+    file: "lib/state/run/walk.ts",
+    from: `item.resource.sensitive ? {} : { error: item.error }`,
+    to: `{ error: item.error }`,
+    tests: ["test/state/hidden-secrets.test.ts"],
+  },
+  {
+    name: "a folder whose content somebody was at comes back as he left it",
+    file: "lib/state/resources/directory.ts",
+    from: `differing.filter(({ path }) => !known.has(path))`,
+    to: `differing`,
+    tests: whoseItWas,
+  },
+  {
+    name: "a link comes back as the agent's",
+    file: "lib/state/resources/symlink.ts",
+    from: `host.files.makeSymlink(spec.path, spec.target, owner)`,
+    to: `host.files.makeSymlink(spec.path, spec.target)`,
+    tests: whoseItWas,
+  },
+  {
+    name: "a table of mounts that was made for us goes with the lines of others",
+    file: "lib/state/resources/mount.ts",
+    from: `if (spec.remove_empty === true && edited.length === 0)`,
+    to: `if (spec.remove_empty === true)`,
+    tests: ["test/state/removal/made-for-us.test.ts"],
+  },
+  {
+    name: "a password is in the message of the program that refused it",
+    file: "lib/state/resources/user/programs.ts",
+    from: `, { reads: "secret" }`,
+    tests: users,
+  },
+  {
+    name: "a home is removed where somebody else can lead it elsewhere",
+    file: "lib/state/resources/user/programs.ts",
+    from: `  if (spec.remove_home && home !== "") requireOwnWay(home, host);\n`,
+    tests: users,
+  },
+  {
+    name: "a source of packages stays where the fetch of its index was cut off",
+    file: "lib/state/resources/package-repository.ts",
+    from: `write(spec, before, { host, signal: new AbortController().signal })`,
+    to: `write(spec, before, { host, signal })`,
+    tests: ["test/state/resources/package-repository.test.ts"],
+  },
+  {
+    name: "a content of many bytes is compared in part",
+    file: "lib/state/resources/file/content.ts",
+    from: `content.length * 3 > scratch.length`,
+    to: `content.length > scratch.length`,
+    tests: ["test/state/resources/file.test.ts"],
+  },
+];

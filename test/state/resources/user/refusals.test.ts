@@ -1,0 +1,85 @@
+/** What a user keeps where a program fails or somebody else could lead it, and what comes back of a password and a group. */
+import { expect, test } from "vitest";
+import type { Host } from "../../../../lib/host/host.ts";
+import { memoryMachine } from "../../../support/machine/memory-machine.ts";
+import { declare, StateFixture } from "../../../support/state-fixture.ts";
+
+const { signal } = new AbortController();
+const run = async (host: Host, argv: [string, ...string[]], stdin?: string): Promise<void> => {
+  await host.run({ argv, ...(stdin !== undefined && { stdin }) }, signal);
+};
+const user = (more: object = {}) => declare([{ id: "u", type: "user", name: "deploy", ...more }]);
+const [hash, otherHash] = ["$6$salt$correct/horse.battery", "$6$salt$staple"];
+
+test("a password that its program quotes when it fails is in no result", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "deploy"]);
+  const call = state.host.run.bind(state.host);
+  state.host.run = async (command, given) => {
+    const result = await call(command, given);
+    if (command.argv[0] !== "chpasswd") return result;
+    return { ...result, exitCode: 1, stderr: `chpasswd: line 1: ${command.stdin}` };
+  };
+  const { results } = await state.run("apply", user({ password_hash: hash }));
+  expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", message: "chpasswd exited with 1." });
+  expect(JSON.stringify(results)).not.toContain("horse");
+});
+
+test("a home below a folder of somebody else is not removed, nor is its user", async () => {
+  const state = new StateFixture(memoryMachine());
+  state.host.files.makeDirectory("/srv", { mode: 0o755 });
+  state.host.files.makeDirectory("/srv/web", { mode: 0o755, uid: 33 });
+  state.host.files.makeDirectory("/srv/web/deploy", { mode: 0o755 });
+  await run(state.host, ["useradd", "-M", "-d", "/srv/web/deploy", "deploy"]);
+  const { results } = await state.run("apply", user({ ensure: "absent", remove_home: true }));
+  expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(results[0]?.message).toContain("is neither made nor removed there");
+  expect(state.read("/etc/passwd")).toContain("deploy");
+  expect(state.host.files.stat("/srv/web/deploy")).not.toBeNull();
+});
+
+test("a password that was locked is locked again, also where a later version gave another one", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "deploy"]);
+  await run(state.host, ["chpasswd", "-e"], `deploy:!${otherHash}`);
+  await state.run("apply", user({ locked: false }));
+  await state.run("apply", user({ locked: false, password_hash: hash }));
+  expect(state.read("/etc/shadow")).toContain(`deploy:${hash}:`);
+  await state.run("apply", []);
+  expect(state.read("/etc/shadow")).toContain(`deploy:!${otherHash}:`);
+});
+
+test("a home whose path begins that of another user is removed", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "-m", "deploy"]);
+  await run(state.host, ["useradd", "-d", "/home/deploy2", "deploy2"]);
+  const { results } = await state.run("apply", user({ ensure: "absent", remove_home: true }));
+  expect(results[0]).toMatchObject({ outcome: "changed" });
+});
+
+test("a user who comes back is again where he was among the administrators of a group", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "-M", "-G", "staff", "deploy"]);
+  const row = "staff:!:ann,deploy,bob:deploy\n";
+  state.write("/etc/gshadow", row);
+  await state.run("apply", user({ ensure: "absent" }));
+  // As userdel leaves it.
+  state.write("/etc/gshadow", "staff:!:ann,bob:\n");
+  await state.run("apply", []);
+  expect(state.read("/etc/gshadow")).toBe(row);
+});
+
+test("a user who comes back gets his subordinate numbers, from the first to the last", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "-M", "deploy"]);
+  state.write("/etc/subuid", "deploy:100000:65536\n");
+  state.write("/etc/subgid", "deploy:200000:10\n");
+  await state.run("apply", user({ ensure: "absent" }));
+  // As userdel leaves them.
+  for (const path of ["/etc/subuid", "/etc/subgid"]) state.write(path, "");
+  const seen: string[] = [];
+  const call = state.host.run.bind(state.host);
+  state.host.run = (command, given) => (seen.push(command.argv.join(" ")), call(command, given));
+  await state.run("apply", []);
+  expect(seen).toContain("usermod -v 100000-165535 -w 200000-200009 deploy");
+});
