@@ -118,6 +118,17 @@ test("a group that names somebody who is gone gets another member, and is as it 
   expect([state.read(group), state.applied]).toEqual([before, []]);
 });
 
+test("somebody who was gone already when nobody else was to be a member stands there again", async () => {
+  const state = machine();
+  const before = accounts[group].replace("bob,alice", "ghost,alice");
+  state.write(group, before);
+  const members = { members: ["bob"], membership: "inclusive" };
+  await state.run("apply", declare([{ id: "g", type: "group", name: "users", ...members }]));
+  expect(/^users:.*$/m.exec(state.read(group))?.[0]).toBe("users:x:100:bob");
+  expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
+  expect([state.read(group), state.applied]).toEqual([before, []]);
+});
+
 test("a user gets the groups back that there still are", async () => {
   const state = machine();
   const desired = { type: "user", name: "alice", groups: [], membership: "inclusive" };
