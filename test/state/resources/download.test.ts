@@ -143,7 +143,7 @@ describe("a source that a program must accept", () => {
   });
 
   test("is not where the program changes the copy", async () => {
-    const state = fixture({ judge: ({ argv }) => (state.write(argv[1] ?? "", "changed"), {}) });
+    const state = fixture({ judge: ({ argv }) => (state.write(argv[1] ?? "", "changed"), { exitCode: 0 }) });
     state.write("/f", "theirs");
     const { results } = await state.run("apply", desired);
     expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
