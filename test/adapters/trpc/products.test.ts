@@ -1,7 +1,7 @@
 /** What holds for the procedures of the product, whatever surface they are called over. */
 import type { AnyProcedure } from "@trpc/server";
 import { describe, expect, test } from "vitest";
-import { FileStorage, OrchestratorError } from "fleetwright";
+import { FileStorage, OrchestratorError, type Caller, type Orchestrator } from "fleetwright";
 import { appRouter, createContextFactory } from "fleetwright/trpc";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { prepareCall } from "../../../adapters/trpc/direct-call.ts";
@@ -15,7 +15,8 @@ const request = { request_id: "r", source_address: null, if_match: null };
 
 function callerOf({ orchestrator }: TestOrchestrator, token: string | null, more: object = {}) {
   const authorization = token === null ? undefined : `Bearer ${token}`;
-  return appRouter.createCaller(createContextFactory(orchestrator)({ ...request, ...more }, authorization));
+  const createContext = createContextFactory<Caller, Orchestrator>(orchestrator);
+  return appRouter.createCaller(createContext({ ...request, ...more }, authorization));
 }
 
 async function* onePiece(fault: Error | null): AsyncGenerator<Uint8Array> {
