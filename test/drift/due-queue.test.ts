@@ -27,6 +27,22 @@ it("forgets what was said before of a key that is set anew or deleted", () => {
   expect(queue.take(1_000)).toBeNull();
 });
 
+it("keeps its order where the same keys are set again and again, as by agents that come and go", () => {
+  const queue = new DueQueue();
+  const keys = evilNames.slice(0, 12);
+  const random = seededRandom(3);
+  const expected = new Map<string, number>();
+  for (let step = 0; step < 1_000; step += 1) {
+    const key = keys[step % keys.length]!;
+    const due = Math.floor(random() * 1_000_000);
+    queue.set(key, due);
+    expected.set(key, due);
+    expect(queue.earliest()).toBe(Math.min(...expected.values()));
+  }
+  const taken = keys.map(() => expected.get(queue.take(1_000_000)!));
+  expect(taken).toEqual([...expected.values()].toSorted((a, b) => a - b));
+});
+
 it("agrees with a sorted list, whatever is done to it", () => {
   const random = seededRandom(7);
   const queue = new DueQueue();

@@ -67,3 +67,26 @@ it("an operation whose record goes while it is held is held no more", async () =
   await settle();
   expect(await held()).toBe(1);
 });
+
+it.each(["attributes", "tags"] as const)(
+  "an operation is held no longer once its agent has other %s, which the window does not match",
+  async (by) => {
+    const tags = (at: number): Record<string, string> => (at === 0 ? { role: "db" } : {});
+    await using scene = await createScene(2, tags, { driftIntervalSeconds: 0 });
+    const { agents, rollouts } = scene.test.orchestrator;
+    const { agent, nodeId: node_id } = scene.agents[0]!;
+    const collected_at = new Date(scene.clock.now()).toISOString();
+    agent.link.send({ type: "attributes", attributes: { "os.family": "debian" }, collected_at });
+    await settleAll();
+    await freeze(scene, by === "tags" ? "role=db" : "attr.os.family=debian");
+    await rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+    await settleAll();
+    expect(scene.asked()).toEqual(["a2"]);
+    if (by === "tags") await agents.tags.replace(systemCaller, { node_id, tags: { role: "web" } });
+    else agent.link.send({ type: "attributes", attributes: { "os.family": "alpine" }, collected_at });
+    await settleAll();
+    await scene.clock.advance(minuteMs);
+    await settleAll();
+    expect(scene.asked()).toEqual(["a1", "a2"]);
+  },
+);

@@ -72,6 +72,39 @@ describe("a channel", () => {
     expect(items[0]).toMatchObject({ event_type: "channel.failed", subject: { type: "channel", id } });
   });
 
+  it("is failing until something arrives, however many messages that takes, and that is told once", async () => {
+    let status = 404;
+    const { url, received } = await startReceiver((response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    await using test = await createNotifying();
+    const { id } = await webhook(test, url, { events: ["operator.*"] });
+    const failed = () => test.events.filter(({ event_type }) => event_type === "channel.failed");
+    await addOperator(test, "given-up");
+    await pass(test, 5_000);
+    await deliveriesOf(test, id, ["dead"]);
+    expect(failed()).toHaveLength(1);
+    // The first attempts of the next message fail as well, before it is given up.
+    status = 503;
+    await addOperator(test, "tried-again");
+    await pass(test, 15_000);
+    await expect.poll(() => received.length).toBeGreaterThanOrEqual(2);
+    status = 404;
+    await pass(test, 60_000);
+    await deliveriesOf(test, id, ["dead", "dead"]);
+    expect(failed()).toHaveLength(1);
+    status = 200;
+    await addOperator(test, "arrived");
+    await pass(test, 5_000);
+    await deliveriesOf(test, id, ["dead", "dead", "delivered"]);
+    status = 404;
+    await addOperator(test, "refused-anew");
+    await pass(test, 5_000);
+    await deliveriesOf(test, id, ["dead", "dead", "delivered", "dead"]);
+    expect(failed()).toHaveLength(2);
+  });
+
   it("that is down for a day gives a message up, and holds up no other channel; it may be sent again", async () => {
     const up = await startReceiver((response) => response.end());
     let isDown = true;
