@@ -141,3 +141,20 @@ describe("what somebody does while it is noted what stands", () => {
     expect([...handing.atChange.values()]).toEqual(handing.noted);
   });
 });
+
+test("a copy of what stood is on disk before it is noted, and both before the change", async () => {
+  const state = new StateFixture(wholeMachine());
+  state.write("/conf", "theirs\n".repeat(20_000));
+  const order: string[] = [];
+  const { barrier } = state.host;
+  state.host.barrier = async () => {
+    order.push("on disk");
+    await barrier.call(state.host);
+  };
+  const [definition] = declare([{ type: "file", path: "/conf", content: "ours" }]);
+  await state.run("apply", [definition!], {
+    beforeChanges: async () => void order.push("noted"),
+    onBegun: () => order.push("changed"),
+  });
+  expect(order).toEqual(["on disk", "noted", "changed", "on disk"]);
+});

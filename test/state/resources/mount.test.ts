@@ -340,3 +340,22 @@ test("an option that is not declared any more does not stay in force", async () 
   await version(["noatime"]);
   expect(shown()).toBe("rw,noatime");
 });
+
+test("of file systems that are mounted over each other, the uppermost is the one that counts", async () => {
+  const state = new StateFixture(memoryMachine());
+  folder(state.host);
+  const lines = (...types: string[]): void =>
+    state.write(
+      table,
+      types
+        .map((type, at) => `${30 + at} 22 0:${at} / /work/my\\040cache rw - ${type} ${type} rw\n`)
+        .join(""),
+    );
+  const wanted = declare([{ ...base, id: "cache" }]);
+  lines("tmpfs");
+  await state.run("apply", wanted);
+  lines("ramfs", "tmpfs");
+  expect(outcomes(await state.run("check", wanted))).toEqual(["cache unchanged"]);
+  lines("tmpfs", "ramfs");
+  expect(outcomes(await state.run("check", wanted))).toEqual(["cache would_change"]);
+});

@@ -69,6 +69,29 @@ test("a user who comes back is again where he was among the administrators of a 
   expect(state.read("/etc/gshadow")).toBe(row);
 });
 
+test.each([
+  ["both", "staff:x:50:ann,deploy,bob", "staff:!::deploy,ann,bob"],
+  ["/etc/group alone", "staff:x:50:ann,deploy,bob", "staff:!::ann,bob"],
+  ["/etc/gshadow alone", "staff:x:50:ann,bob", "staff:!::ann,bob,deploy"],
+])(
+  "a user who comes back is again where he was among the members of a group: in %s",
+  async (_, group, shadow) => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "-M", "deploy"]);
+    const rows = new Map([
+      ["/etc/group", group],
+      ["/etc/gshadow", shadow],
+    ]);
+    const others = [...state.read("/etc/group")!.split("\n")].filter((line) => !/^(staff:|$)/.test(line));
+    const textOf = (path: string, row: string): string =>
+      path === "/etc/group" ? [...others, row, ""].join("\n") : `${row}\n`;
+    for (const [path, row] of rows) state.write(path, textOf(path, row));
+    await state.run("apply", user({ ensure: "absent" }));
+    await state.run("apply", []);
+    for (const [path, row] of rows) expect(state.read(path), path).toContain(`${row}\n`);
+  },
+);
+
 test("a user who comes back gets his subordinate numbers, from the first to the last", async () => {
   const state = new StateFixture(memoryMachine());
   await run(state.host, ["useradd", "-M", "deploy"]);
