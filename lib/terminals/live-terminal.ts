@@ -62,7 +62,7 @@ export class LiveTerminal {
   #incoming: Uint8Array[] = [];
   #received = 0;
   #granted = 0;
-  /** What the one who types has seen, also when nobody is attached. */
+  /** The most that anybody who types has seen, also when nobody is attached: what was granted by it is not taken back. */
   #seen = 0;
   #typed = 0;
   #taken = 0;
@@ -120,20 +120,18 @@ export class LiveTerminal {
   join(viewer: TerminalViewer): void {
     if (this.#state === "opening")
       throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is not open yet." });
-    if (viewer.types) this.#replaceBy(viewer);
+    if (viewer.types) this.#replaceOther();
     this.#viewers.add(viewer);
     this.#watchAttachment();
   }
 
-  #replaceBy(viewer: TerminalViewer): void {
+  #replaceOther(): void {
     for (const other of this.#viewers) {
       if (!other.types) continue;
       this.#viewers.delete(other);
       const end = { status: "closed", reason: "attached_elsewhere", recording: "complete" } as const;
       other.ended({ ...end, bytes: this.#received });
     }
-    // What the one before has seen is nothing to this one, who may have to see it first.
-    this.#seen = viewer.seen;
   }
 
   leave(viewer: TerminalViewer): void {

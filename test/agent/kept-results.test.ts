@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { KeptResultsLimits } from "../../lib/agent/kept-results.ts";
@@ -118,6 +118,54 @@ describe("results that were acknowledged", () => {
     for (const each of [journal, open()]) {
       expect([kept(each, 2), each.isForgotten(uuid(1)), each.knows(uuid(1))]).toEqual([[2], true, true]);
     }
+  });
+
+  it("go oldest first also after a start, whatever the clock said when they came", () => {
+    const { journal, stateDir, open, names } = scene();
+    for (const number of [1, 2, 3]) end(journal, number);
+    // A clock that was far back: its names sort behind those that are newer.
+    for (const [number, atMs] of [
+      [1, "9"],
+      [2, "80"],
+      [3, "700"],
+    ] as const) {
+      const name = names().find((each) => each.endsWith(`${uuid(number)}.jsonl`)) ?? "";
+      renameSync(join(stateDir, "kept", name), join(stateDir, "kept", `${atMs}-${uuid(number)}.jsonl`));
+    }
+    expect(kept(open({ count: 2, hours: 876_600 }), 3)).toEqual([2, 3]);
+  });
+
+  it("leave the disk at the start of an agent, and no later, where they are past what is kept", async () => {
+    const { journal, clock, open, names } = scene();
+    for (const number of [1, 2]) end(journal, number);
+    await clock.advance(24 * hour);
+    open();
+    expect(names()).toEqual([]);
+  });
+
+  it("are there once, the newest, where a copy of the folder brought one twice", () => {
+    const { journal, stateDir, open, names } = scene();
+    end(journal, 1);
+    const [name = ""] = names();
+    copyFileSync(join(stateDir, "kept", name), join(stateDir, "kept", `5-${uuid(1)}.jsonl`));
+    expect([kept(open(), 1), names()]).toEqual([[1], [name]]);
+  });
+
+  it("may be of just so many bytes as are kept", () => {
+    const { journal, stateDir, open, names } = scene();
+    end(journal, 1);
+    const { size } = statSync(join(stateDir, "kept", names()[0] ?? ""));
+    expect(kept(open({ bytes: size }), 1)).toEqual([1]);
+    expect(kept(open({ bytes: size - 1 }), 1)).toEqual([]);
+  });
+
+  it("are not sent again, nor kept beside open operations, where they can't be kept", () => {
+    const { journal, stateDir, open } = scene();
+    rmSync(join(stateDir, "kept"), { recursive: true });
+    end(journal, 1);
+    expect(readdirSync(join(stateDir, "operations"))).toEqual([]);
+    const restarted = open();
+    expect([restarted.finished(), restarted.isForgotten(uuid(1))]).toEqual([[], true]);
   });
 
   it("are kept by a process that was killed in the middle of an acknowledgement", () => {

@@ -163,6 +163,16 @@ describe("OperationJournal", () => {
     });
   });
 
+  it("tells the damage of a file before whatever else its operation was cut off by", () => {
+    const { journal, restart, pathOf } = begin();
+    accept(journal, 1);
+    appendFileSync(pathOf(1), "garbage\n");
+    journal.results(uuid(1), [changed()]);
+    const restarted = restart();
+    restarted.interrupt(uuid(1), { code: "COMMAND_FAILED", message: "The restart did not come." });
+    expect(restarted.resultOf(uuid(1))?.error).toMatchObject({ code: "STORAGE_CORRUPT" });
+  });
+
   it("has the result of an operation whose journal is damaged before it", () => {
     const { journal, restart, pathOf } = begin();
     accept(journal, 1);

@@ -84,6 +84,13 @@ describe("OperationRunner", () => {
     expect(journal.knows(uuid(1))).toBe(false);
   });
 
+  it("takes what comes in the last millisecond of its time", async () => {
+    const { runner, clock, ended } = begin();
+    await clock.advance(3_600_000);
+    runner.submit(apply(1));
+    expect(await ended(1)).toMatchObject({ status: "succeeded" });
+  });
+
   it("does not begin what waited past its time", async () => {
     const gate = deferred();
     const { runner, ended, clock, host } = begin((host) => async () => {
