@@ -165,6 +165,22 @@ describe("the end of an operation", () => {
     expect(await scene.ended(1)).toMatchObject({ status: "succeeded", results: [{ outcome: "changed" }] });
   });
 
+  it("is an interruption where the agent has to stop at once in the middle of a command", async () => {
+    const scene = begin(
+      {},
+      (_command, signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("It was ended.")));
+        }),
+    );
+    scene.runner.submit(run(1));
+    await settle();
+    const stopped = scene.runner.stop();
+    scene.runner.cut();
+    await stopped;
+    expect(await scene.ended(1)).toMatchObject({ status: "interrupted", error: { code: "UNAVAILABLE" } });
+  });
+
   it("leaves what is not desired any more where it is told to hold removals", async () => {
     const scene = begin();
     await scene.ends(apply(1, { resources: [motd] }));

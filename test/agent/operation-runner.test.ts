@@ -117,6 +117,18 @@ describe("OperationRunner", () => {
     expect(await ended(4)).toMatchObject({ status: "succeeded", results: [] });
   });
 
+  it("takes an apply of nothing for modules that have nothing, and refuses it for those that have", async () => {
+    const { runner, ended, host } = begin();
+    runner.submit(apply(1, { resources: [motd] }));
+    await ended(1);
+    runner.submit(apply(2, { scope: ["other"] }));
+    expect(await ended(2)).toMatchObject({ status: "succeeded", results: [] });
+    expect(() => runner.submit(apply(3, { scope: ["other", "web"] }))).toThrow(
+      expect.objectContaining({ code: "EMPTY_DESIRED_STATE" }),
+    );
+    expect(host.files.stat("/motd")).not.toBeNull();
+  });
+
   it("refuses an id that is no lower-case UUID", () => {
     const { runner } = begin();
     const operation_id = "ABCDEF00-0000-4000-8000-000000000000";

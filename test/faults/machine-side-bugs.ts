@@ -1,11 +1,15 @@
-/** Bugs in how operations end on a machine, what is ours after one that was cut off, and how terminals flow. */
+/** Bugs in how operations end on a machine, what is kept of them, what is ours after one that was cut off, and how terminals flow and end. */
 import type { Bug } from "./bugs.ts";
 
 const recovery = "lib/agent/recovery.ts";
 const run = "lib/agent/run-operation.ts";
 const terminals = "lib/agent/terminal/agent-terminals.ts";
+const kept = "lib/agent/kept-results.ts";
+const live = "lib/terminals/live-terminal.ts";
 const cut = ["test/agent/kept-after-cut.test.ts"];
 const ends = ["test/agent/operation-ends.test.ts"];
+const keeping = ["test/agent/kept-results.test.ts"];
+const spoken = ["test/terminals/spoken-for.test.ts"];
 const flow = ["test/agent/terminal/agent-terminals.test.ts"];
 
 export const machineSideBugs: readonly Bug[] = [
@@ -82,5 +86,65 @@ export const machineSideBugs: readonly Bug[] = [
     file: terminals,
     from: `    if (this.#heldBytes < heldBytes) this.#pty?.resume();\n`,
     tests: flow,
+  },
+  {
+    name: "a program waits for ever for a viewer that came back with all of its output seen",
+    file: live,
+    from: `    if (viewer.types) this.#replaceOther();`,
+    to: `    if (viewer.types) this.#replaceOther();\n    if (viewer.types) this.#seen = viewer.seen;`,
+    tests: spoken,
+  },
+  {
+    name: "one who watches keeps a terminal open that its opener has left",
+    file: live,
+    from: `if ([...this.#viewers].some(({ types }) => types))`,
+    to: `if (this.#viewers.size > 0)`,
+    tests: spoken,
+  },
+  {
+    name: "the end of a terminal does not wait for output that is being recorded",
+    file: live,
+    from: `      await this.#recording;\n`,
+    tests: spoken,
+  },
+  {
+    name: "a terminal that was closed for a reason is said to have ended by itself",
+    file: live,
+    from: `this.#reason ?? (reason === "exit" ? "exit" : "closed")`,
+    to: `reason === "exit" ? "exit" : (this.#reason ?? "closed")`,
+    tests: spoken,
+  },
+  {
+    name: "a start lets newer results go before older ones",
+    file: kept,
+    from: `found.sort((a, b) => a.atMs - b.atMs)`,
+    to: `found`,
+    tests: keeping,
+  },
+  {
+    name: "a result that can't be kept is there again after a start",
+    file: kept,
+    from: `      removeFile(file);\n`,
+    tests: keeping,
+  },
+  {
+    name: "a result that came twice takes the room of two",
+    file: kept,
+    from: `    this.#drop(operationId);\n    const bytes`,
+    to: `    const bytes`,
+    tests: keeping,
+  },
+  {
+    name: "a command that was cut by a stop counts as failed",
+    file: "lib/agent/run-command.ts",
+    from: `  if (cut.aborted) return "interrupted";\n`,
+    tests: ends,
+  },
+  {
+    name: "an apply of nothing is refused for what other modules have",
+    file: "lib/agent/operation-runner.ts",
+    from: `applied.resources.flatMap(claimsOn).some((claim) => scope.has(claim))`,
+    to: `applied.resources.length > 0`,
+    tests: ["test/agent/operation-runner.test.ts"],
   },
 ];
