@@ -8,6 +8,7 @@ import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { FrameSocket } from "../../lib/transport/socket.ts";
+import { settleAll } from "../support/deferred.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 /** A link to an orchestrator that never takes it in. */
@@ -209,4 +210,26 @@ test("an orchestrator that took the agent in between is obeyed each time, howeve
   expect(waits.filter((_, at) => at % 6 > 0)).toEqual(Array.from({ length: 15 }, () => 3_000));
   await link.stop();
   await transport.stop();
+});
+
+test("a connection that is there only when the agent has been stopped is closed, and nothing is dialled any more", async () => {
+  const [near, far] = createSocketPair();
+  let closed = false;
+  far.listen({ frame() {}, closed: () => void (closed = true) });
+  let dials = 0;
+  let arrive = (): void => {};
+  const link = linkOf({
+    clock: new FakeClock(),
+    random: () => 0,
+    dial: () => {
+      dials += 1;
+      return new Promise((resolve) => (arrive = () => resolve(near)));
+    },
+  });
+  link.start();
+  const stopped = link.stop();
+  arrive();
+  await stopped;
+  await settleAll();
+  expect([closed, dials]).toEqual([true, 1]);
 });

@@ -147,4 +147,10 @@ export const machineSideBugs: readonly Bug[] = [
     to: `applied.resources.length > 0`,
     tests: ["test/agent/operation-runner.test.ts"],
   },
+  {
+    name: "a connection that comes when an agent has been stopped stays open",
+    file: "lib/agent/agent-link.ts",
+    from: `      socket.destroy();\n`,
+    tests: ["test/agent/come-again.test.ts"],
+  },
 ];
