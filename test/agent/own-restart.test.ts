@@ -172,6 +172,17 @@ describe("the end of an operation that restarts the agent", () => {
     expect(owedIn(life)).toEqual(["agent restart"]);
   });
 
+  it("is a failure, and still owed, where nobody can tell whether it came", async () => {
+    const { scene, life } = await begin();
+    refuse(scene, {});
+    const running = life.run(second);
+    await settleAll();
+    scene.machine.host.run = () => Promise.reject(new Error("systemctl is gone"));
+    await scene.clock.advance(60_000);
+    expect(restartOf(await running)).toMatchObject({ outcome: "failed", code: "NOT_CONVERGED" });
+    expect(owedIn(life)).toEqual(["agent restart"]);
+  });
+
   it("is known to an agent that the restart left alone", async () => {
     const { scene, life } = await begin();
     const running = life.run(second);
