@@ -1,8 +1,10 @@
 /** What a program alone would refuse: the plan asks it, changes nothing, and says what it says. */
 import { describe, expect, test } from "vitest";
+import type { DownloadQuestion } from "../../../lib/host/host.ts";
 import { type MemoryDownload, MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { ResourceResult } from "../../../lib/state/result.ts";
+import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { AptMachine } from "../../support/machine/apt.ts";
 import { wholeMachine } from "../../support/machine/whole-machine.ts";
 import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
@@ -259,6 +261,56 @@ describe("a file to download", () => {
     for (const path of ["/srv/x", "/srv/y"]) host.files.writeFile(path, content, { mode: 0o644 });
     expect((await plan(host, places)).map(({ outcome }) => outcome)).toEqual(["unchanged", "unchanged"]);
     expect(asked).toBe(1);
+  });
+
+  test("is asked for by each who asks otherwise for it: who takes less of it fails alone", async () => {
+    const host = machine({ [url]: content });
+    const questions: DownloadQuestion[] = [];
+    const ask = host.askDownload.bind(host);
+    const askDownload: MemoryHost["askDownload"] = (question, signal) => {
+      questions.push(question);
+      return ask(question, signal);
+    };
+    Object.defineProperty(host, "askDownload", { value: askDownload });
+    const others = [{}, { max_size_bytes: 4 }, { headers: { accept: "a/b" } }, {}];
+    const files = others.map((more, at) => {
+      const each = { id: `f${at}`, type: "download", path: `/srv/${at}`, url, sha256 };
+      return { ...each, on_failure: "continue", ...more };
+    });
+    expect((await plan(host, files)).map(({ outcome }) => outcome)).toEqual([
+      "would_change",
+      "failed",
+      "would_change",
+      "would_change",
+    ]);
+    expect(questions).toHaveLength(3);
+    expect(questions).toMatchObject([{ url }, { url, maxBytes: 4 }, { url, headers: { accept: "a/b" } }]);
+  });
+
+  test("is asked for again by the next who needs it, where the time of the first was over", async () => {
+    const host = machine({ [url]: content });
+    const clock = new FakeClock();
+    const ask = host.askDownload.bind(host);
+    let asked = 0;
+    const askDownload: MemoryHost["askDownload"] = (question, signal) => {
+      asked += 1;
+      if (asked > 1) return ask(question, signal);
+      return new Promise((_answer, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
+    };
+    Object.defineProperty(host, "askDownload", { value: askDownload });
+    const files = ["a", "b"].map((id) => {
+      const each = { id, type: "download", path: `/srv/${id}`, url, sha256 };
+      return { ...each, on_failure: "continue", timeout_seconds: 5 };
+    });
+    const planning = new StateFixture(host, clock).run("plan", declare(files));
+    await expect.poll(() => asked, { timeout: 60_000 }).toBe(1);
+    await clock.advance(5_000);
+    expect((await planning).results).toMatchObject([
+      { outcome: "failed", code: "RESOURCE_TIMEOUT" },
+      { outcome: "would_change" },
+    ]);
   });
 });
 

@@ -198,3 +198,30 @@ test("accounts are those of the account file as it was foreseen last", () => {
   write("bob", "ann");
   expect([users.userId("ann"), users.userName(1000)]).toEqual([1001, "bob"]);
 });
+
+test("a home that is handed over keeps what is of another user or group in it, and what is beside it", () => {
+  const host = new MemoryHost();
+  for (const folder of ["/home", "/home/web", "/home/web2"])
+    host.files.makeDirectory(folder, { uid: 7, gid: 70 });
+  const owners = [7, 9].flatMap((uid) => [70, 90].map((gid) => ({ uid, gid })));
+  const pathOf = (folder: string, { uid, gid }: { uid: number; gid: number }): string =>
+    `/home/${folder}/${uid}-${gid}`;
+  for (const folder of ["web", "web2"])
+    for (const owner of owners) host.files.writeFile(pathOf(folder, owner), Buffer.from(""), owner);
+  const { files } = new ForeseenHost(host);
+  files.handOver("/home/web", { from: { uid: 7, gid: 70 }, to: { uid: 8, gid: 80 } });
+  const seen = (path: string) => [files.stat(path)?.uid, files.stat(path)?.gid];
+  expect(owners.map((owner) => seen(pathOf("web", owner)))).toEqual([
+    [8, 80],
+    [8, 90],
+    [9, 80],
+    [9, 90],
+  ]);
+  expect(["/home/web", "/home"].map(seen)).toEqual([
+    [8, 80],
+    [7, 70],
+  ]);
+  expect(owners.map((owner) => seen(pathOf("web2", owner)))).toEqual(
+    owners.map(({ uid, gid }) => [uid, gid]),
+  );
+});

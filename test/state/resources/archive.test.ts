@@ -193,6 +193,23 @@ describe.skipIf(!here)("on this machine", () => {
     expect(readdirSync(join(folder, "elsewhere"))).toEqual([]);
   });
 
+  test("a folder in the place of an extracted file stays, with what is in it", async () => {
+    const { path, run, pack } = machine();
+    const source = pack("a.tar", "t-1");
+    await run({ source });
+    const place = join(path, "t-1/bin/tool");
+    execFileSync("rm", [place]);
+    mkdirSync(place);
+    writeFileSync(join(place, "theirs"), "");
+    expect((await run(null))?.outcome).toBe("changed");
+    expect(readdirSync(path, { recursive: true }).sort()).toEqual([
+      "t-1",
+      "t-1/bin",
+      "t-1/bin/tool",
+      "t-1/bin/tool/theirs",
+    ]);
+  });
+
   test("what leads out of the folder is refused before anything is extracted", async () => {
     const { folder, path, tree: from, run, pack } = machine();
     symlinkSync("/etc", join(from, "t-1/etc"));

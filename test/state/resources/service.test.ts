@@ -86,6 +86,16 @@ describe.each(inits)("a service on a machine with %s", (init) => {
     expect([status, machine.commands]).toEqual(["succeeded", ["start nginx"]]);
   });
 
+  test("that runs is restarted also where it did not start with the machine until then", async () => {
+    const machine = new ServiceMachine(init);
+    machine.add("nginx", { running: true });
+    const state = new StateFixture(machine.host);
+    const nginx = { id: "s", type: "service", name: "nginx", running: true, enabled: true };
+    const { status } = await state.run("apply", declare([conf("1"), { ...nginx, restart_on: ["conf"] }]));
+    expect([status, machine.commands.at(-1)]).toEqual(["succeeded", "restart nginx"]);
+    expect(machine.services.get("nginx")).toMatchObject({ running: true, enabled: true });
+  });
+
   test("that is not known is a difference to a drift check, and can't be started, as the plan says", async () => {
     const machine = new ServiceMachine(init);
     const state = new StateFixture(machine.host);
