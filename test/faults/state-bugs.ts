@@ -3,6 +3,9 @@ import type { Bug } from "./bugs.ts";
 const handedOver = ["test/state/handed-over.test.ts"];
 const runEnds = ["test/state/run-ends.test.ts"];
 const whoseItWas = ["test/state/removal/whose-it-was.test.ts"];
+const askedPrograms = ["test/state/foreseen/asked-programs.test.ts"];
+const services = ["test/state/resources/service.test.ts"];
+const sharedPackages = ["test/state/scope-packages.test.ts"];
 const users = ["test/state/resources/user/refusals.test.ts"];
 
 /** Bugs by which a machine is not given back as it was, or a run leaves something behind. */
@@ -100,5 +103,60 @@ export const stateBugs: readonly Bug[] = [
     from: `content.length * 3 > scratch.length`,
     to: `content.length > scratch.length`,
     tests: ["test/state/resources/file.test.ts"],
+  },
+  {
+    name: "a folder in the place of an extracted file is taken for that file",
+    file: "lib/state/resources/archive/stamp.ts",
+    from: `if (stat?.kind === "file" || stat?.kind === "symlink") files.removeFile(path)`,
+    to: `if (stat) files.removeFile(path)`,
+    tests: ["test/state/resources/archive.test.ts"],
+  },
+  {
+    name: "a plan takes the answer to a longer download for that to a shorter one",
+    file: "lib/state/foreseen/asked-servers.ts",
+    from: `JSON.stringify([url, headers, maxBytes])`,
+    to: `JSON.stringify([url, headers])`,
+    tests: askedPrograms,
+  },
+  {
+    name: "a plan remembers a question to a server that was cut off as its answer",
+    file: "lib/state/foreseen/asked-servers.ts",
+    from: `      if (signal.aborted) this.#answers.delete(key);\n`,
+    tests: askedPrograms,
+  },
+  {
+    name: "a plan hands the group of a file over with its user",
+    file: "lib/state/foreseen/handovers.ts",
+    from: `gid: gid === from.gid ? to.gid : gid`,
+    to: `gid: uid === from.uid ? to.gid : gid`,
+    tests: ["test/state/foreseen/foreseen-host.test.ts"],
+  },
+  {
+    name: "a service that was enabled just now is not restarted",
+    file: "lib/state/resources/service.ts",
+    from: `changes.some(({ property }) => property === "running")) return;\n  await open`,
+    to: `changes.length > 0) return;\n  await open`,
+    tests: services,
+  },
+  {
+    name: "a service that ended while it was masked stays down",
+    file: "lib/state/resources/service.ts",
+    from: ` || spec.masked === true) prior`,
+    to: `) prior`,
+    tests: services,
+  },
+  {
+    name: "a package stays that the other of two modules found when it came later",
+    file: "lib/state/resources/package/sharing.ts",
+    from: `isOlder ? [shared, prior?.before ?? []] : [prior?.before ?? [], shared]`,
+    to: `[prior?.before ?? [], shared]`,
+    tests: sharedPackages,
+  },
+  {
+    name: "a package stays held that one of two modules held",
+    file: "lib/state/resources/package/sharing.ts",
+    from: `{ ...before.get(each.name), ...each }`,
+    to: `each`,
+    tests: sharedPackages,
   },
 ];

@@ -87,6 +87,25 @@ describe("a package that two modules name in different lists", () => {
     expect(machine.list()).toEqual(["nginx 1.22"]);
   });
 
+  test("goes with the one that installed it, also where the other held it and goes first", async () => {
+    const { machine, state, apply } = start();
+    await apply("a", { name: ["nginx", "curl"] });
+    await apply("b", { name: "nginx", hold: true });
+    await apply("b");
+    await apply("a");
+    expect([machine.list(), state.applied]).toEqual([[], []]);
+  });
+
+  test("is again what it was before each of them: there for others, and not held", async () => {
+    const { machine, apply } = start();
+    machine.install("nginx", "1.21", { auto: true });
+    await apply("a", { name: "nginx", version: "1.22" });
+    await apply("b", { name: ["nginx", "jq"], hold: true });
+    await apply("b");
+    await apply("a");
+    expect(machine.list()).toEqual(["nginx 1.22 auto"]);
+  });
+
   test("stays through a removal that fails, and is the other's once that succeeds", async () => {
     const { machine, apply } = start({ dependents: { curl: ["site"] } });
     await apply("a", { name: ["nginx", "curl"] });

@@ -136,6 +136,16 @@ test("a masked service is unmasked before it is started", async () => {
   expect([status, machine.commands]).toEqual(["succeeded", ["unmask nginx", "start nginx"]]);
 });
 
+test("a service that ended while it was masked runs again when it is not masked any more", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx", { running: true });
+  const state = new StateFixture(machine.host);
+  await state.run("apply", declare([{ type: "service", name: "nginx", masked: true }]));
+  machine.services.get("nginx")!.running = false;
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(machine.commands).toEqual(["mask nginx", "unmask nginx", "start nginx"]);
+});
+
 test("a mask that ends with the next start of the machine is taken away too", async () => {
   const machine = new ServiceMachine("systemd");
   machine.add("nginx", { masked: true, maskedUntilRestart: true });
