@@ -24,6 +24,8 @@ export class LimitedDisk implements Disk {
   /** Bytes that are being read, and the most that ever were. */
   readingBytes = 0;
   mostReadingBytes = 0;
+  /** What reads of open files wait for. */
+  readsAwait: Promise<void> = Promise.resolve();
   /** Files that are open. */
   openFiles = 0;
   /** The most memory of arrays outside the heap that there was at a write. */
@@ -79,6 +81,7 @@ export class LimitedDisk implements Disk {
     };
     return {
       read: async (position, length) => {
+        await this.readsAwait;
         this.filesRead.add(path);
         this.readingBytes += length;
         this.mostReadingBytes = Math.max(this.mostReadingBytes, this.readingBytes);
