@@ -172,6 +172,18 @@ describe("an assignment that is enforced", () => {
     expect(readFileSync(file, "utf8")).toBe("ours\n");
   });
 
+  it("is put back though a clock that was ahead wrote when it was put back last", async () => {
+    const { test, agent, file, drift } = await createMachine(true);
+    await drift();
+    const { value } = (await test.storage.get("drift_states", agent.nodeId))!;
+    const last_at = test.clock.now() + 30 * 86_400_000;
+    const enforcement = { ...(value["enforcement"] as object), last_at };
+    const ahead = { ...value, enforcement };
+    await test.storage.commit([{ kind: "put", collection: "drift_states", key: agent.nodeId, value: ahead }]);
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("ours\n");
+  });
+
   it("is left alone after an apply that failed: nobody knows which state is right", async () => {
     const { test, agent, file, drift } = await createMachine(true);
     const broken = `${module}  - { type: file, path: /no/such/folder, content: x }\n`;

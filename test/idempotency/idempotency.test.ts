@@ -139,6 +139,25 @@ it("does not make a call again that failed unexpectedly or whose answer was too 
   expect(JSON.stringify(await stored(test)).length).toBeLessThan(2_000);
 });
 
+it("does not make a call again that failed for a moment after it had changed something, and says how it ended", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const counter = counted(() => "made");
+  for (const code of ["AGENT_OFFLINE", "VALIDATION_FAILED"] as const) {
+    const failing = idempotency.once(caller, call(code), async (claiming) => {
+      await changeAs(test, claiming);
+      throw new OrchestratorError(code);
+    });
+    await expect(failing).rejects.toMatchObject({ code });
+    await expect(idempotency.once(caller, call(code), counter.run)).rejects.toMatchObject({
+      code: "IDEMPOTENCY_ANSWER_UNKNOWN",
+      message: expect.stringContaining("it failed unexpectedly"),
+    });
+  }
+  expect(counter.made).toBe(0);
+});
+
 it("keeps nothing for strangers, and nothing of the input in the clear", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");

@@ -36,3 +36,16 @@ it.each([
     expect(test.events.filter(({ event_type }) => event_type === type)).toEqual([]);
   },
 );
+
+it("nothing is kept of what was told of a window that is removed before its end, and its end is not told", async () => {
+  await using test = await createTestOrchestrator();
+  const { maintenanceWindows } = test.orchestrator;
+  const ends_at = new Date(test.clock.now() + 600_000).toISOString();
+  const { id } = await maintenanceWindows.create(systemCaller, { reason: "disks", mode: "mute", ends_at });
+  await settleAll();
+  expect((await test.storage.list(collection)).items).toHaveLength(1);
+  await maintenanceWindows.remove(systemCaller, { id });
+  await settleAll();
+  expect((await test.storage.list(collection)).items).toEqual([]);
+  expect(test.events.filter(({ event_type }) => event_type === "maintenance.ended")).toEqual([]);
+});

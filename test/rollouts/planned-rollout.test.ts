@@ -139,6 +139,16 @@ describe("a rollout that applies a plan", () => {
     expect(a2!.agent.commands.filter(({ type }) => type === "apply")).toEqual([]);
   });
 
+  it("counts all that are not in its plan, and names the first of them", async () => {
+    await using scene = await createScene(22, (at) => (at === 0 ? { site: "here" } : {}));
+    const { assignments } = scene.test.orchestrator;
+    await assignments.update(systemCaller, { name: "all", selector: "site" });
+    const planned = await plan({ ...scene, agents: scene.agents.slice(0, 1) });
+    await assignments.update(systemCaller, { name: "all", selector: "*" });
+    const { matched, unplanned } = await apply(scene, planned);
+    expect([matched, unplanned?.count, unplanned?.agents.length]).toEqual([1, 21, 20]);
+  });
+
   it("is refused where there is no such plan of the assignment, or it has not ended, or told nothing", async () => {
     await using scene = await createScene(1);
     const { rollouts, assignments } = scene.test.orchestrator;

@@ -206,3 +206,33 @@ it("a cancelled command whose process is killed before an agent was told is ende
   expect(await untilEnded(next, rollout_id)).toMatchObject({ status: "cancelled" });
   await back.link.stop();
 });
+
+it("each pause between batches takes no longer than was asked for, though a wrong clock wrote when the first is over", async () => {
+  const scene = await createScene(3);
+  const { clock, data, test: first } = scene;
+  const apply = { name: "all", wait_seconds: 0, rollout: { batch: 1, pause_seconds: 10 } };
+  await first.orchestrator.rollouts.apply(systemCaller, apply);
+  await scene.finish(scene.agents[0]);
+  const { key, value } = (await first.storage.list<Record<string, number>>("rollouts")).items[0]!;
+  expect(value["not_before"]).toBe(clock.now() + 10_000);
+  const not_before = clock.now() + 30 * 86_400_000;
+  await first.storage.commit([{ kind: "put", collection: "rollouts", key, value: { ...value, not_before } }]);
+  await scene[Symbol.asyncDispose]();
+
+  await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const seen = scene.agents.map(() => new Set<string>());
+  const links: ScriptedAgent[] = [];
+  for (const [at, { keys }] of scene.agents.entries()) {
+    const agent = await connectScriptedAgent(second, keys, clock);
+    answer(agent, seen[at]!);
+    links.push(agent);
+  }
+  const asked: number[] = [];
+  for (const ms of [9_000, 1_000, 9_000, 1_000]) {
+    await clock.advance(ms);
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    asked.push(seen.filter(({ size }) => size > 0).length);
+  }
+  expect(asked).toEqual([0, 1, 1, 2]);
+  for (const { link } of links) await link.stop();
+});
