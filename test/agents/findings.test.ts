@@ -155,7 +155,7 @@ test("a check that can't tell hides nothing of what was found, and is told besid
   expect(counts().drift).toEqual({ drifted: 1, failed: 1 });
   expect(await find({ drift: "drifted" })).toEqual([node_id]);
   expect(await find({ drift: "failed" })).toEqual([node_id]);
-  const ids = async (status?: "drifted" | "failed") =>
+  const ids = async (status?: "in_sync" | "drifted" | "failed") =>
     (await orchestrator.drift.newest(systemCaller, { ...(status && { status }) })).items.map(
       ({ drift_id }) => drift_id,
     );
@@ -164,6 +164,12 @@ test("a check that can't tell hides nothing of what was found, and is told besid
   expect(await read()).toMatchObject({ drift: { drift_id: insync, status: "in_sync" } });
   expect(await read()).not.toHaveProperty("failed_drift_check");
   expect(counts().drift).toEqual({ in_sync: 1 });
+  const failedAgain = await end({ status: "failed" });
+  expect([await ids(), await ids("in_sync"), await ids("failed")]).toEqual([
+    [failedAgain],
+    [insync],
+    [failedAgain],
+  ]);
 });
 
 test("a check that turns out to be about another baseline is no finding any more", () => {

@@ -175,6 +175,38 @@ describe("a check that an apply has overtaken", () => {
   });
 });
 
+describe("a check of which it is known late how it ended", () => {
+  it.each([
+    [
+      "is a record and no news where another has ended since",
+      true,
+      ["drift.checkRequested", "drift.checkRequested"],
+    ],
+    ["is news where none has", false, ["drift.checkRequested", "drift.detected"]],
+  ])("%s", async (_name, isAnother, events) => {
+    await using scene = await createScene(1, () => ({}), { driftIntervalSeconds: 0 });
+    const { agents, drift } = scene.test.orchestrator;
+    const { agent, nodeId: node_id } = scene.agents[0]!;
+    await applyTo(scene, scene.agents[0]);
+    const check = async () => (await drift.check(systemCaller, { node_id, wait_seconds: 0 })).drift_id;
+    const late = await check();
+    agent.link.send({ type: "reply", id: (await agent.next("check")).id });
+    await pass(scene.clock, 3_600_000, () => false);
+    expect((await drift.get(systemCaller, { drift_id: late })).status).toBe("failed");
+    const newest = isAnother ? await check() : null;
+    if (newest !== null) agent.link.send(emptyResult((await agent.next("check")).operation_id));
+    await settle();
+    agent.link.send({ ...emptyResult(late), results: [difference] });
+    await agent.next("ack");
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    expect((await drift.get(systemCaller, { drift_id: late })).status).toBe("drifted");
+    expect((await agents.get(systemCaller, { node_id })).drift).toMatchObject(
+      isAnother ? { drift_id: newest, status: "in_sync" } : { drift_id: late, status: "drifted" },
+    );
+    expect(driftEvents(scene)).toEqual(events);
+  });
+});
+
 describe("the moments of a fleet", () => {
   it("are spread over the whole interval, one for each agent in each", () => {
     const intervalMs = 3_600_000;

@@ -144,6 +144,20 @@ describe("of old operations", () => {
       },
     ],
     [
+      "the newest check of an agent that found something, and the newest that could not tell",
+      async (old) => {
+        await drift(old, "in_sync");
+        const checked_at = new Date(old.clock.now()).toISOString();
+        const found = { drift_id: await drift(old, "drifted"), status: "drifted", checked_at };
+        const failed = { drift_id: await drift(old, "failed"), checked_at };
+        const cancelled = await drift(old, "cancelled");
+        const findings = { ...agent, drift: found, failed_drift_check: failed };
+        await old.put("agent_findings", "a", findings);
+        await old.loadAgents();
+        return [found.drift_id, failed.drift_id, cancelled];
+      },
+    ],
+    [
       "what ended lately although it was asked for long ago",
       async (old) => {
         const finished_at = new Date(old.clock.now() + 50 * dayMs).toISOString();

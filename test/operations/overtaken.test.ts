@@ -201,6 +201,32 @@ describe("an apply that a freeze holds", () => {
       expect(scene.read("web")).toBe("2");
     },
   );
+
+  test("goes on where somebody tried a newer revision meanwhile, which did not get in place", async () => {
+    const scene = await ScopeScene.start();
+    onTestFinished(() => scene.end());
+    const { orchestrator, clock, transport } = scene.fleet;
+    await scene.upload("web");
+    await scene.assign("x", ["web"], { schedule: { cron: "1 0 * * *" } });
+    await scene.rollOut("x");
+    const ends_at = new Date(clock.now() + 120_000).toISOString();
+    const window = { selector: "*", reason: "x", mode: "freeze" as const, ends_at };
+    await orchestrator.maintenanceWindows.create(systemCaller, window);
+    const pass = async (): Promise<void> => {
+      await clock.advance(70_000);
+      await expect.poll(() => transport.isConnected(scene.agent.nodeId), { timeout: 60_000 }).toBe(true);
+    };
+    await pass();
+    const [held] = (await orchestrator.operations.list(systemCaller, { status: "queued" })).items;
+    await scene.upload("web", { files: { web: "2", "no/such/folder": "2" } });
+    const tried = await scene.apply({ modules: ["web"], override_window: true });
+    expect(tried.status).not.toBe("succeeded");
+    await pass();
+    const { operation_id } = held!;
+    await endOf(servicesOf(orchestrator).operations, operation_id, 30);
+    expect((await orchestrator.operations.get(systemCaller, { operation_id })).status).toBe("succeeded");
+    expect(scene.read("web")).toBe("1");
+  });
 });
 
 describe("an apply that was never run, as it turned out later", () => {

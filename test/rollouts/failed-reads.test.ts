@@ -13,6 +13,7 @@ import type {
 } from "../../lib/storage/storage.ts";
 import { settle } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
+import { emptyResult } from "../support/scripted-agent.ts";
 
 const unavailable = (): OrchestratorError => new OrchestratorError("UNAVAILABLE");
 
@@ -85,6 +86,22 @@ it.each(["assignments", "secrets"])(
     expect(scene.asked()).toEqual(["a1"]);
   },
 );
+
+it("a rollout that applies a plan leaves nobody out because agents could not be read once", async () => {
+  const { scene, storage } = await open(2);
+  await using _ = scene;
+  const { orchestrator } = scene.test;
+  const planned = await orchestrator.rollouts.plan(systemCaller, { name: "all", wait_seconds: 0 });
+  for (const { agent } of scene.agents) agent.link.send(emptyResult((await agent.next("plan")).operation_id));
+  await pass(scene, 1);
+  const ended = orchestrator.listen(["rollout.started"], () => (storage.unread = "agents"));
+  const plan_rollout_id = planned.rollout_id;
+  await orchestrator.rollouts.apply(systemCaller, { name: "all", plan_rollout_id, wait_seconds: 0 });
+  ended();
+  await pass(scene, 3);
+  expect(storage.unread).toBeNull();
+  expect(scene.asked()).toEqual(["a1", "a2"]);
+});
 
 describe("where operations can be neither read nor written for a moment", () => {
   const strategy = { when_offline: "queue" } as const;

@@ -47,6 +47,8 @@ export class OldOperations {
   readonly drift: Drift;
   readonly retention: OperationRetention;
   readonly rollouts: RolloutService;
+  /** Reads what is known of agents, as a start does. */
+  readonly loadAgents: () => Promise<void>;
 
   private constructor(context: Context, clock: FakeClock) {
     this.context = context;
@@ -55,6 +57,7 @@ export class OldOperations {
     this.drift = new Drift(context, services.drift, services);
     this.retention = services.operations.retention;
     this.rollouts = services.rollouts;
+    this.loadAgents = () => services.agents.load();
   }
 
   static async open(
