@@ -143,6 +143,26 @@ describe("a channel of the audit log", () => {
     expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
   });
 
+  it("that is down goes on failing over a restart, and that is not told again", async () => {
+    const { url, received } = await startReceiver((response) => response.writeHead(503).end());
+    const [data, clock] = [new MemoryData(), new FakeClock()];
+    const start = (): Promise<TestOrchestrator> =>
+      createNotifying({ clock, storage: new MemoryStorage({ clock, data }) });
+    const failures = ({ events }: TestOrchestrator): number =>
+      events.filter(({ event_type }) => event_type === "channel.failed").length;
+    const first = await start();
+    await webhook(first, url, { source: "audit" });
+    await addOperator(first, "ada");
+    await pass({ clock }, 600_000, 5_000);
+    expect(failures(first)).toBe(1);
+    await first[Symbol.asyncDispose]();
+    await using second = await start();
+    const before = received.length;
+    await pass({ clock }, 600_000, 5_000);
+    expect(received.length).toBeGreaterThan(before);
+    expect(failures(second)).toBe(0);
+  });
+
   it("waits after a restore until an operator has the server go on", async () => {
     const { url, received } = await startReceiver((response) => response.end());
     await using before = await createNotifying();

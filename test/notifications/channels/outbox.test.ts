@@ -105,6 +105,24 @@ describe("a channel", () => {
     expect(failed()).toHaveLength(2);
   });
 
+  it("is told what waited while it was disabled once it is enabled again", async () => {
+    let status = 503;
+    const { url, received } = await startReceiver((response) => response.writeHead(status).end());
+    await using test = await createNotifying();
+    const { id } = await webhook(test, url, { events: ["operator.*"] });
+    await addOperator(test, "ada");
+    await pass(test, 3_000);
+    await expect.poll(() => received.length).toBe(1);
+    await deliveriesOf(test, id, ["pending"]);
+    await test.orchestrator.channels.update(systemCaller, { id, enabled: false });
+    status = 200;
+    await pass(test, 60_000);
+    expect(received).toHaveLength(1);
+    await test.orchestrator.channels.update(systemCaller, { id, enabled: true });
+    await pass(test, 1_000);
+    await deliveriesOf(test, id, ["delivered"]);
+  });
+
   it("that is down for a day gives a message up, and holds up no other channel; it may be sent again", async () => {
     const up = await startReceiver((response) => response.end());
     let isDown = true;

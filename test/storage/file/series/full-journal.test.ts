@@ -1,0 +1,83 @@
+/** The journal of the newest samples where there is no space again and again, also in the moment in which a new one begins. */
+import { readdir } from "node:fs/promises";
+import { expect, test } from "vitest";
+import type { DiskFile, OpenMode } from "../../../../lib/storage/file/disk.ts";
+import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
+import { openSeries } from "../../../support/file-series.ts";
+import { LimitedDisk } from "../../../support/limited-disk.ts";
+import { temporaryFolder } from "../../../support/temporary-folder.ts";
+
+test("a journal that finds no space leaves no file, and the one before as it was", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const clock = new FakeClock();
+  const series = await openSeries({ folder, disk, clock, journalBytes: 200 });
+  const journals = async () => (await readdir(folder)).filter((name) => name.startsWith("heads-"));
+  const begun = new Set<string>();
+  let at = 0;
+  const turn = async (): Promise<void> => {
+    at += 1;
+    await series.append("a", [{ at: at * 1_000, values: { cpu: at * 1.1 } }]);
+    await series.upkeep();
+  };
+  for (let turns = 0; turns < 100; turns++) {
+    disk.full = true;
+    await turn();
+    disk.full = false;
+    expect((await journals()).length).toBeLessThan(2);
+    await turn();
+    for (const name of await journals()) begun.add(name);
+  }
+  expect(begun.size).toBeGreaterThan(2);
+  // As after a kill: the first one was not closed.
+  const again = await openSeries({ folder });
+  expect((await again.query("a", { from: 0, to: 1e12 }))["cpu"]).toHaveLength(200);
+  await series.close();
+  await again.close();
+});
+
+test("a journal is begun anew the less often the more it has to begin with", async () => {
+  const folder = temporaryFolder();
+  const series = await openSeries({ folder, journalBytes: 200 });
+  for (let owner = 0; owner < 50; owner++)
+    await series.append(`owner-${owner}`, [{ at: 1_000, values: { cpu: 1 } }]);
+  await series.upkeep();
+  const journals = async () => (await readdir(folder)).filter((name) => name.startsWith("heads-"));
+  const before = await journals();
+  for (let at = 2; at < 12; at++) {
+    await series.append("owner-0", [{ at: at * 1_000, values: { cpu: at } }]);
+    await series.upkeep();
+  }
+  expect(await journals()).toEqual(before);
+  await series.close();
+});
+
+test("chunks of which the system finds only at their sync that there is no space are synced again", async () => {
+  class LateDisk extends LimitedDisk {
+    failures = 1;
+    readonly synced: string[] = [];
+
+    override async open(path: string, mode: OpenMode): Promise<DiskFile> {
+      const file = await super.open(path, mode);
+      if (!path.endsWith(".chunks")) return file;
+      const sync = async (): Promise<void> => {
+        if (this.failures-- > 0) throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+        await file.sync();
+        this.synced.push(path);
+      };
+      return { ...file, sync };
+    }
+  }
+  const disk = new LateDisk();
+  const clock = new FakeClock();
+  const series = await openSeries({ folder: temporaryFolder(), disk, clock });
+  await series.append("a", [{ at: 1_000, values: { cpu: 1 } }]);
+  for (let turns = 0; turns < 12; turns++) {
+    await clock.advance(600_000);
+    await series.upkeep();
+  }
+  expect(disk.failures).toBeLessThan(1);
+  expect(series.fault()).toBeNull();
+  expect(disk.synced.length).toBeGreaterThan(0);
+  await series.close();
+});
