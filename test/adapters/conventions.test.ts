@@ -123,6 +123,24 @@ describe("an ETag", () => {
 });
 
 describe("an Idempotency-Key", () => {
+  test("stands for one call with its If-Match: with another one it is refused, and nothing is changed", async () => {
+    const target = await approvedAgent();
+    const path = `/agents/${target.nodeId}`;
+    const reject = (etag: string): ReturnType<typeof ask> =>
+      ask("POST", path, {
+        body: { status: "rejected" },
+        headers: { "idempotency-key": "reject-1", "if-match": etag },
+      });
+    const { etag = "" } = (await ask("GET", path)).headers;
+    const first = await reject(etag);
+    expect(first.status).toBe(200);
+    expect((await reject(etag)).json).toEqual(first.json);
+    const now = (await ask("GET", path)).headers.etag!;
+    expect(now).not.toBe(etag);
+    expect((await reject(now)).json).toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+    expect((await ask("GET", path)).headers.etag).toBe(now);
+  });
+
   test("has a repeated POST answer as the first did: status, headers and body", async () => {
     const headers = { "idempotency-key": "create-1" };
     const first = await ask("POST", "/assignments", { body: assignment("once"), headers });

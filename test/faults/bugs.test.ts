@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `edge-bugs.ts`, `feed-bugs.ts`, `group-bugs.ts`, `lane-bugs.ts`, `live-bugs.ts`, `machine-bugs.ts`, `outbound-bugs.ts`, `own-restart-bugs.ts`, `reader-bugs.ts`, `restore-bugs.ts`, `room-bugs.ts`, `scope-bugs.ts`, `stranger-bugs.ts`, `unnoticed-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs/` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -9,54 +9,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isSoak } from "../support/soak.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { plainBugs, type Bug } from "./bugs.ts";
-import { clusterBugs } from "./cluster-bugs.ts";
-import { deliveryBugs } from "./delivery-bugs.ts";
-import { edgeBugs } from "./edge-bugs.ts";
-import { featureBugs } from "./feature-bugs.ts";
-import { feedBugs } from "./feed-bugs.ts";
-import { groupBugs } from "./group-bugs.ts";
-import { laneBugs } from "./lane-bugs.ts";
-import { liveBugs } from "./live-bugs.ts";
-import { lostSyncs } from "./lost-syncs.ts";
-import { machineBugs } from "./machine-bugs.ts";
-import { machineSideBugs } from "./machine-side-bugs.ts";
-import { outboundBugs } from "./outbound-bugs.ts";
-import { ownRestartBugs } from "./own-restart-bugs.ts";
-import { readerBugs } from "./reader-bugs.ts";
-import { restoreBugs } from "./restore-bugs.ts";
-import { roomBugs } from "./room-bugs.ts";
-import { scopeBugs } from "./scope-bugs.ts";
-import { strangerBugs } from "./stranger-bugs.ts";
-import { surfaceBugs } from "./surface-bugs.ts";
-import { stateBugs } from "./state-bugs.ts";
-import { unnoticedBugs } from "./unnoticed-bugs.ts";
+import { bugs, type Bug } from "./bugs/index.ts";
+import { lostSyncs } from "./bugs/lost-syncs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
-const bugs = [
-  ...lostSyncs,
-  ...plainBugs,
-  ...clusterBugs,
-  ...deliveryBugs,
-  ...edgeBugs,
-  ...featureBugs,
-  ...feedBugs,
-  ...groupBugs,
-  ...laneBugs,
-  ...liveBugs,
-  ...machineBugs,
-  ...machineSideBugs,
-  ...outboundBugs,
-  ...ownRestartBugs,
-  ...readerBugs,
-  ...restoreBugs,
-  ...roomBugs,
-  ...scopeBugs,
-  ...strangerBugs,
-  ...surfaceBugs,
-  ...stateBugs,
-  ...unnoticedBugs,
-];
 const named = bugs.map((bug) => [bug.name, bug] as const);
 const syncCall = /\bsync\(\)|\bsyncFolder\(|[fd]syncSync\(|datasync\(\)|O_DSYNC\b|"durable"\)/g;
 

@@ -2,8 +2,8 @@
 import type { AnyProcedure } from "@trpc/server";
 import { describe, expect, test } from "vitest";
 import { FileStorage, OrchestratorError, type Caller, type Orchestrator } from "fleetwright";
-import { appRouter, createContextFactory } from "fleetwright/trpc";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { appRouter, createContextFactory } from "fleetwright/trpc";
 import { prepareCall } from "../../../adapters/trpc/direct-call.ts";
 import { toByteStream } from "../../../adapters/trpc/procedures/byte-stream.ts";
 import type { ProcedureMeta } from "../../../adapters/trpc/trpc.ts";

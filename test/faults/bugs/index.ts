@@ -1,0 +1,50 @@
+import { plainBugs, type Bug } from "./bugs.ts";
+import { clusterBugs } from "./cluster-bugs.ts";
+import { deliveryBugs } from "./delivery-bugs.ts";
+import { edgeBugs } from "./edge-bugs.ts";
+import { featureBugs } from "./feature-bugs.ts";
+import { feedBugs } from "./feed-bugs.ts";
+import { groupBugs } from "./group-bugs.ts";
+import { laneBugs } from "./lane-bugs.ts";
+import { liveBugs } from "./live-bugs.ts";
+import { lostSyncs } from "./lost-syncs.ts";
+import { machineBugs } from "./machine-bugs.ts";
+import { machineSideBugs } from "./machine-side-bugs.ts";
+import { outboundBugs } from "./outbound-bugs.ts";
+import { ownRestartBugs } from "./own-restart-bugs.ts";
+import { readerBugs } from "./reader-bugs.ts";
+import { restoreBugs } from "./restore-bugs.ts";
+import { roomBugs } from "./room-bugs.ts";
+import { scopeBugs } from "./scope-bugs.ts";
+import { stateBugs } from "./state-bugs.ts";
+import { strangerBugs } from "./stranger-bugs.ts";
+import { surfaceBugs } from "./surface-bugs.ts";
+import { unnoticedBugs } from "./unnoticed-bugs.ts";
+
+export type { Bug } from "./bugs.ts";
+
+/** Every bug on purpose. */
+export const bugs: readonly Bug[] = [
+  ...lostSyncs,
+  ...plainBugs,
+  ...clusterBugs,
+  ...deliveryBugs,
+  ...edgeBugs,
+  ...featureBugs,
+  ...feedBugs,
+  ...groupBugs,
+  ...laneBugs,
+  ...liveBugs,
+  ...machineBugs,
+  ...machineSideBugs,
+  ...outboundBugs,
+  ...ownRestartBugs,
+  ...readerBugs,
+  ...restoreBugs,
+  ...roomBugs,
+  ...scopeBugs,
+  ...strangerBugs,
+  ...surfaceBugs,
+  ...stateBugs,
+  ...unnoticedBugs,
+];
