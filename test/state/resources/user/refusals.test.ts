@@ -82,7 +82,10 @@ test.each([
       ["/etc/group", group],
       ["/etc/gshadow", shadow],
     ]);
-    const others = [...state.read("/etc/group")!.split("\n")].filter((line) => !/^(staff:|$)/.test(line));
+    const others = state
+      .read("/etc/group")!
+      .split("\n")
+      .filter((line) => !/^(staff:|$)/.test(line));
     const textOf = (path: string, row: string): string =>
       path === "/etc/group" ? [...others, row, ""].join("\n") : `${row}\n`;
     for (const [path, row] of rows) state.write(path, textOf(path, row));
