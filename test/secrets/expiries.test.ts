@@ -76,6 +76,21 @@ it("a secret that is given more time in the moment in which it is told of keeps 
   expect(await due()).toMatchObject([{ value: { stage: "expiring" } }]);
 });
 
+it("a secret that is given more time in the moment in which its last days begin is not told of before they do", async () => {
+  await create(expiringIn(14 * dayMs + 2 * minuteMs));
+  const later = expiringIn(60 * dayMs);
+  storage.before = () => fleet.orchestrator.secrets.update(systemCaller, { name: "db", ...later });
+  await expect
+    .poll(async () => {
+      await fleet.clock.advance(minuteMs);
+      return storage.before;
+    })
+    .toBeNull();
+  await fleet.clock.advance(20 * dayMs);
+  expect(told()).toEqual([]);
+  expect(await due()).toMatchObject([{ value: { stage: "expiring" } }]);
+});
+
 it("a secret that is removed is told of no more, and one that expires no more neither", async () => {
   await create(expiringIn(20 * dayMs));
   await create({ name: "other", ...expiringIn(20 * dayMs) });
