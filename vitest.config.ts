@@ -1,7 +1,7 @@
-import { readFileSync, statfsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { memoryFolder } from "./test/support/memory-folder.ts";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -51,22 +51,6 @@ class LongFilesFirst extends BaseSequencer {
   }
 }
 
-/** Where tests that are not about disks have their files: a sync costs nothing there. */
-function memoryFolder(): { TMPDIR?: string } {
-  const folder = "/dev/shm";
-  if (process.env["TMPDIR"] !== undefined) return {};
-  try {
-    const mount = readFileSync("/proc/self/mounts", "utf8")
-      .split("\n")
-      .find((line) => line.startsWith(`tmpfs ${folder} `));
-    const { bavail, bsize } = statfsSync(folder);
-    const isUsable = mount !== undefined && !/\b(noexec|ro)\b/.test(mount) && bavail * bsize >= 2 * 1024 ** 3;
-    return isUsable ? { TMPDIR: folder } : {};
-  } catch {
-    return {};
-  }
-}
-
 // Tests import the package by its public name and run the sources, so that a stale build can't pass for a fresh one.
 export default defineConfig({
   resolve: {
@@ -100,7 +84,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          env: memoryFolder(),
+          globalSetup: ["test/support/memory-folder.ts"],
+          env: memoryFolder === null ? {} : { TMPDIR: memoryFolder },
           include: ["test/**/*.test.ts"],
           exclude: [...processes, ...machines, ...alone],
           // By itself vitest leaves one processor to others, and runs one file at a time on two.

@@ -75,7 +75,11 @@ const cases: [name: string, cut: Cut, ours: AppliedResource[]][] = [
     { before: [noted], boots: [null, null] },
     [],
   ],
-  ["nor where the machine was started again since", { before: [noted], boots: ["a", "b"] }, []],
+  [
+    "what the machine has lost is not ours where it was started again since",
+    { before: [noted], boots: ["a", "b"] },
+    [],
+  ],
   ["what no line names stays as it was noted while the machine ran on", { before: [noted] }, [noted]],
   [
     "a new version is noted as soon as it is begun, and a removal that failed before is forgotten",

@@ -104,12 +104,15 @@ describe.each([
       const until = boot === null ? null : "one";
       for (const command of before) await run(machine, command, { boot: until });
       await run(machine, cut, { boot: until, atChange: () => crashes.push(copyOf(machine)) });
+      expect(crashes).not.toEqual([]);
+      let lost = 0;
       for (const crashed of crashes) {
-        loseNotes(crashed, cut.operation_id);
+        lost += loseNotes(crashed, cut.operation_id);
         const removal = apply(9, { resources: [], allow_empty: true });
         expect((await run(crashed, removal, { boot })).status).toBe("succeeded");
         expect(treeOf(crashed.root)).toEqual(initial);
       }
+      expect(lost).toBeGreaterThan(0);
     });
   },
 );
@@ -264,13 +267,17 @@ function copyOf(machine: Machine): Machine {
   return copy;
 }
 
-/** Takes away what a loss of power may: the notes that nothing made durable. */
-function loseNotes({ stateDir }: Machine, operationId: string): void {
+/** Takes away what a loss of power may: the notes that nothing made durable. Returns how many. */
+function loseNotes({ stateDir }: Machine, operationId: string): number {
   const folder = join(stateDir, "operations");
+  let lost = 0;
   for (const name of readdirSync(folder).filter((each) => each.includes(operationId))) {
     const lines = readFileSync(join(folder, name), "utf8").split("\n");
-    writeFileSync(join(folder, name), lines.filter((line) => !line.includes('"record":"begun"')).join("\n"));
+    const left = lines.filter((line) => !line.includes('"record":"begun"'));
+    writeFileSync(join(folder, name), left.join("\n"));
+    lost += lines.length - left.length;
   }
+  return lost;
 }
 
 /** Starts on a state folder as an agent does, runs one operation to its end, and acknowledges nothing. */

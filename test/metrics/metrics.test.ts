@@ -329,7 +329,7 @@ test("nothing behind a sample that is missing is acknowledged, also where the ag
 });
 
 test.each([1, 3])(
-  "samples that could not be stored are taken when %i come again in the same message",
+  "samples that could not be stored are taken when they come again, %i in one message",
   async (count) => {
     await using test = await createTestOrchestrator();
     const agent = await approved(test, 1);

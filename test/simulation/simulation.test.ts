@@ -2,11 +2,9 @@
  * Symptom of each fault that this finds: an operation that ran twice, never ended, or whose result nobody ever saw. The
  * cause is then in the lines that the failure prints. Run one again with FLEETWRIGHT_SEEDS=12-12.
  */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { seedsFor } from "../support/soak.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { act } from "./actions.ts";
 import { findFaults } from "./invariants.ts";
 import { Simulation } from "./simulation.ts";
@@ -17,7 +15,7 @@ const stepsPerSeed = 100;
 test.each(seedsFor({ usual: 20, soak: 2000 }))(
   `whatever happens in ${stepsPerSeed} steps, every operation runs once at most, in order, and ends with its result: seed %i`,
   async (seed) => {
-    const simulation = new Simulation(seed, folderInMemory());
+    const simulation = new Simulation(seed, temporaryFolder());
     const { world } = simulation;
     const watch = new Watch(simulation);
     await simulation.begin();
@@ -37,11 +35,4 @@ test.each(seedsFor({ usual: 20, soak: 2000 }))(
 
 async function lookAtAll(watch: Watch, simulation: Simulation): Promise<string[]> {
   return [...(await watch.faults()), ...(await findFaults(simulation))];
-}
-
-/** The syncs of agents are real: on a disk they would be most of the run, and what they are for is tested elsewhere. */
-function folderInMemory(): string {
-  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "fleetwright-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
-  return folder;
 }

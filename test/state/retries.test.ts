@@ -46,7 +46,7 @@ test("a removal that fails when it is done has taken something away", async () =
   expect(state.applied).toEqual([]);
 });
 
-test("it is told as the first try that did something found it", async () => {
+test("a change that took several tries is told as the first that did something found it", async () => {
   const state = new StateFixture(createMachine(), systemClock);
   const write = state.host.files.writeFile.bind(state.host.files);
   let tries = 0;

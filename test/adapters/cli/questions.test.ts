@@ -1,5 +1,5 @@
 /** What an apply of one machine asks before it removes something. */
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startAskedFleet } from "../../support/asked-fleet.ts";
 import type { AskedFleet } from "../../support/asked-fleet.ts";
 
@@ -210,9 +210,9 @@ describe("modules that a call names", () => {
     expect([has("one"), has("old"), has("new")]).toEqual([true, true, false]);
     await fleet.leave();
     const sent = vi.spyOn(globalThis, "fetch");
+    onTestFinished(() => sent.mockRestore());
     await fleet.answer("", "apply", "web-1", "--module", "extra", "--queue", "--no-wait");
     const applied = sent.mock.calls.find(([target]) => String(target).endsWith("/apply"));
-    sent.mockRestore();
     expect(JSON.parse(String(applied?.[1]?.body))).toMatchObject({ modules: ["extra"], max_removals: 0 });
   });
 });

@@ -55,7 +55,7 @@ describe("signing in", () => {
     expect(await run("whoami")).toMatchObject({ code: 4 });
   });
 
-  it.each(["out", "in elsewhere"])(
+  it.each(["a logout", "a login elsewhere"])(
     "%s in another shell counts, whatever session a command had to open meanwhile",
     async (how) => {
       const { print, server, folder, key } = await startSignedIn();
@@ -74,7 +74,7 @@ describe("signing in", () => {
       let left = {};
       const meanwhile = async (): Promise<void> => {
         await access.signOut(await access.authenticate(profile().token!, { request_id: "test" }));
-        if (how === "out") await runIn(folder, ["logout"]);
+        if (how === "a logout") await runIn(folder, ["logout"]);
         else await runIn(folder, ["login", "--key", other.key], other.server.url);
         left = profile();
       };
@@ -84,8 +84,8 @@ describe("signing in", () => {
       });
       expect(removed).toMatchObject({ code: 0, stdout: "ada is removed.\n" });
       expect(profile()).toEqual(left);
-      expect(left).toMatchObject(how === "out" ? { url: server.url, key } : { url: other.server.url });
-      expect("token" in left).toBe(how !== "out");
+      expect(left).toMatchObject(how === "a logout" ? { url: server.url, key } : { url: other.server.url });
+      expect("token" in left).toBe(how !== "a logout");
     },
   );
 });

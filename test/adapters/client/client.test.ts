@@ -67,7 +67,7 @@ describe("a client with a key", () => {
     expect(await client.modules.list()).toEqual({ items: [], next_cursor: null });
   });
 
-  it("signs in to no other orchestrator later than to the one that it signed in to first", async () => {
+  it("signs in again to the orchestrator of its first session alone", async () => {
     const { url, signer } = await startTestServer();
     const other = await startTestServer();
     let at = url;

@@ -78,7 +78,7 @@ test.each<[string, BacklogLimits]>([
   expect([backlog.takeGap(), backlog.takeGap()]).toEqual([true, false]);
 });
 
-test("what is past a bound goes alone: as much as may be kept is never far from full", () => {
+test("past a bound no more goes than has to", () => {
   for (const limits of [{ bytes: 5_000 }, { segments: 2 }]) {
     const { backlog } = open(undefined, limits);
     fill(backlog, 1, 300);

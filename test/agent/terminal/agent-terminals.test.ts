@@ -6,6 +6,7 @@ import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { OpenPty, PtyHandlers } from "../../../lib/agent/terminal/pty.ts";
 import type { AgentMessage } from "../../../lib/wire/messages.ts";
 import { uuid } from "../../support/agent-commands.ts";
+import { settle } from "../../support/deferred.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -174,8 +175,7 @@ it("tells how much of what was typed was taken, in steps of 64 KiB", async () =>
   const { terminals, said } = scripted();
   const type = async (length: number): Promise<void> => {
     terminals.type(uuid(1), new Uint8Array(length));
-    await Promise.resolve();
-    await Promise.resolve();
+    await settle();
   };
   await type(65_535);
   expect(said).toEqual([]);

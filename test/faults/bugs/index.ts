@@ -17,7 +17,6 @@ import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
-import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 
@@ -43,8 +42,7 @@ export const bugs: readonly Bug[] = [
   ...restoreBugs,
   ...roomBugs,
   ...scopeBugs,
-  ...strangerBugs,
-  ...surfaceBugs,
   ...stateBugs,
+  ...surfaceBugs,
   ...unnoticedBugs,
 ];

@@ -153,4 +153,11 @@ export const machineSideBugs: readonly Bug[] = [
     from: `      socket.destroy();\n`,
     tests: ["test/agent/come-again.test.ts"],
   },
+  {
+    name: "a message that comes as a queue runs empty waits for the next one",
+    file: "lib/transport/inbound-queue.ts",
+    from: "      this.#run = null;\n      this.#start();\n",
+    to: "      this.#run = null;\n",
+    tests: ["test/transport/inbound-queue.test.ts"],
+  },
 ];

@@ -137,4 +137,11 @@ export const surfaceBugs: readonly Bug[] = [
     from: `        await iterator.return?.();\n`,
     tests: productTests,
   },
+  {
+    name: "a key answers a call with another If-Match",
+    file: "adapters/trpc/context.ts",
+    from: "const keyed = { key, permission: call.name, input: call.input, ifMatch };",
+    to: "const keyed = { key, permission: call.name, input: call.input };",
+    tests: ["test/adapters/conventions.test.ts"],
+  },
 ];

@@ -107,5 +107,5 @@ it("what waits for a channel from when the clock was ahead is delivered before w
     await pass(second, 10_000);
     const bodies = received.slice(-2).map(({ body }) => body);
     expect([bodies[0]!.includes("ada"), bodies[1]!.includes("mary")]).toEqual([true, true]);
-  });
+  }, 50);
 });

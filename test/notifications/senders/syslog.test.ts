@@ -139,7 +139,7 @@ describe("syslog", () => {
     await waitFor(async () => {
       await clock.advance(100);
       expect(ended).toBe(true);
-    });
+    }, 50);
     const attempt = await sending;
     expect(attempt).toMatchObject({ delivered: true });
     expect(attempt.duration_ms).toBeGreaterThanOrEqual(1000);

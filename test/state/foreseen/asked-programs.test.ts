@@ -263,7 +263,7 @@ describe("a file to download", () => {
     expect(asked).toBe(1);
   });
 
-  test("is asked for by each who asks otherwise for it: who takes less of it fails alone", async () => {
+  test("is asked for anew with another limit: one that is too small fails alone", async () => {
     const host = machine({ [url]: content });
     const questions: DownloadQuestion[] = [];
     const ask = host.askDownload.bind(host);

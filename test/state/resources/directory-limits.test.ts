@@ -7,7 +7,7 @@ import { LocalHost } from "../../../lib/host/local-host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { runState } from "../../../lib/state/run/engine.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolderOnDisk } from "../../support/temporary-folder.ts";
 
 /** A machine where "/srv/link" leads to "/data", in which something is mounted on "/data/site/disk". */
 function machine(): StateFixture {
@@ -57,8 +57,7 @@ test.each(["plan", "apply"] as const)(
 );
 
 test("a name that is no UTF-8 is left, with the folders that lead to it, and all else goes", async () => {
-  // A folder in /dev, where files may be kept in memory, is one of the system.
-  const folder = temporaryFolder("/tmp");
+  const folder = temporaryFolderOnDisk();
   const path = join(folder, "purged");
   mkdirSync(join(path, "sub/empty"), { recursive: true });
   for (const name of ["stray", "sub/stray"]) writeFileSync(join(path, name), "x");

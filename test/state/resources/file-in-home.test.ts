@@ -10,15 +10,14 @@ import type { ResourceResult } from "../../../lib/state/result.ts";
 import { runState } from "../../../lib/state/run/engine.ts";
 import type { RunMode } from "../../../lib/state/run/state-run.ts";
 import { declare } from "../../support/state-fixture.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { temporaryFolderOnDisk } from "../../support/temporary-folder.ts";
 
 const stranger = 65_534;
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 if (!isRoot) console.warn("Skipped: files in a folder of somebody else: only root can give one away.");
 
 function prepare(): { base: string; home: string; path: string; run: Run } {
-  // A folder in /dev, where files may be kept in memory, is one of the system.
-  const base = temporaryFolder("/tmp");
+  const base = temporaryFolderOnDisk();
   chmodSync(base, 0o755);
   const home = join(base, "home");
   mkdirSync(home, { mode: 0o755 });

@@ -23,14 +23,14 @@ import type { ResourceResult } from "../../../../lib/state/result.ts";
 import type { AppliedResource } from "../../../../lib/state/run/applied-resource.ts";
 import { runState } from "../../../../lib/state/run/engine.ts";
 import { declare } from "../../../support/state-fixture.ts";
-import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { temporaryFolderOnDisk } from "../../../support/temporary-folder.ts";
 
 const stranger = 65_534;
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 if (!isRoot) console.warn("Skipped: archives for a folder of somebody else: only root can give one away.");
 
 class Scene {
-  readonly base = temporaryFolder();
+  readonly base = temporaryFolderOnDisk();
   readonly home = join(this.base, "home");
   readonly path = join(this.home, "tool");
   readonly host: LocalHost;

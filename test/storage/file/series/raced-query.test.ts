@@ -1,10 +1,11 @@
 /** A query of samples beside the write that puts the newest of them on disk. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
-import { deferred, settle } from "../../../support/deferred.ts";
+import { deferred } from "../../../support/deferred.ts";
 import { openSeries } from "../../../support/file-series.ts";
 import { LimitedDisk } from "../../../support/limited-disk.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+import { waitFor } from "../../../support/wait-for.ts";
 
 const writeEveryMs = 10 * 60_000;
 const samples = (from: number) =>
@@ -23,7 +24,7 @@ test.each(["while it reads", "before it reads", "after it has read"])(
     const release = disk.hold(/\.chunks$/);
     await clock.advance(writeEveryMs);
     const writing = series.upkeep();
-    while (disk.held === 0) await settle();
+    await waitFor(() => expect(disk.held).toBe(1));
     if (moment === "before it reads") await (release(), writing);
     const reads = deferred();
     disk.readsAwait = reads.promise;
