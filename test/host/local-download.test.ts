@@ -65,6 +65,17 @@ test("a length that is too much is refused before a byte is read, and a lie abou
   }
 });
 
+test("a content that is just as long as it may be arrives, whether its length was told or not", async () => {
+  server.files["/told"] = "hello";
+  server.files["/untold"] = (_request, response) => void response.writeHead(200).end("hello");
+  for (const path of ["/told", "/untold"]) {
+    expect((await download(path, { maxBytes: 5 })).error).toBe(null);
+    expect((await download(path, { maxBytes: 4 })).error).toMatchObject({
+      message: expect.stringContaining("longer than 4 bytes"),
+    });
+  }
+});
+
 test("five redirects are followed, a sixth is not", async () => {
   for (let hop = 0; hop < 6; hop += 1) server.files[`/hop${hop}`] = redirectTo(`/hop${hop + 1}`);
   server.files["/hop6"] = "hello";

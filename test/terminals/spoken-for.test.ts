@@ -4,7 +4,7 @@ import { MemoryStorage, systemCaller, type Caller, type OrchestratorOptions } fr
 import { createTestOrchestrator } from "fleetwright/testing";
 import { deferred, settleAll } from "../support/deferred.ts";
 import { textOf } from "../support/open-terminal.ts";
-import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -115,3 +115,33 @@ it("an agent that says it took less than it said before, or more than was typed,
     ]),
   );
 });
+
+it.each<[string, (link: ScriptedAgent["link"], session_id: string) => void]>([
+  ["prints", (link, session_id) => link.sendStream(session_id, new TextEncoder().encode("theirs"))],
+  [
+    "says that it took what was typed",
+    (link, session_id) => link.send({ type: "terminal.taken", session_id, through: 1 }),
+  ],
+  [
+    "ends it",
+    (link, session_id) => link.send({ type: "terminal.closed", session_id, reason: "exit", exit_code: 0 }),
+  ],
+])(
+  "an agent that speaks for a terminal of another is cut off, and the terminal goes on: it %s",
+  async (_, speak) => {
+    const { test, agent, terminals, session_id, attach } = await openScripted();
+    const viewer = await attach();
+    const other = await connectScriptedAgent(test, undefined, test.clock);
+    onTestFinished(() => other[Symbol.asyncDispose]());
+    await test.orchestrator.agents.setStatus(systemCaller, { node_id: other.nodeId, status: "approved" });
+    speak(other.link, session_id);
+    await waitFor(() =>
+      expect(test.events.find(({ event_type }) => event_type === "agent.refused")).toMatchObject({
+        target: { id: other.nodeId },
+      }),
+    );
+    agent.link.sendStream(session_id, new TextEncoder().encode("ours"));
+    await waitFor(() => expect(viewer.text).toBe("ours"));
+    expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
+  },
+);

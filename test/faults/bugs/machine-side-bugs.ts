@@ -160,4 +160,18 @@ export const machineSideBugs: readonly Bug[] = [
     to: "      this.#run = null;\n",
     tests: ["test/transport/inbound-queue.test.ts"],
   },
+  {
+    name: "an agent speaks for a terminal of another",
+    file: "lib/terminals/terminal-service.ts",
+    from: "if (terminal?.document.node_id === nodeId) return terminal;",
+    to: "if (terminal) return terminal;",
+    tests: ["test/terminals/spoken-for.test.ts"],
+  },
+  {
+    name: "a download that is just as long as it may be is refused",
+    file: "lib/host/local-download.ts",
+    from: "sizeBytes > maxBytes",
+    to: "sizeBytes >= maxBytes",
+    tests: ["test/host/local-download.test.ts"],
+  },
 ];
