@@ -4,8 +4,8 @@
  *   opening --the agent answers--> open --the program ends, or a reason to close--> closing --all is recorded--> ended
  *
  * opening: at most 30 s; nobody sees it, and the agent may send nothing: the recording has not begun
- * open:    output is recorded, then shown; the agent may send 1 MiB beyond what the one who types has seen, so that a slow viewer holds the
- *          program up and fills nothing
+ * open:    output is recorded, then shown; the agent may send 1 MiB beyond the most that anybody who types has seen, so that a slow viewer
+ *          holds the program up and fills nothing
  * closing: at most 10 s for the agent to send the rest
  * ended:   from any state, once; whoever attaches is shown what it had to show, and that it is over
  *
