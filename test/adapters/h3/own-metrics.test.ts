@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
@@ -104,7 +105,13 @@ test("the figures are of requests, agents, operations, commits, the event loop a
 
 test("durations are in seconds, and the processor time of the process is counted once however often it is read", async () => {
   const begun = performance.now();
-  const server = await start({ metricsToken: token });
+  class SlowStorage extends MemoryStorage {
+    override async commit(...call: Parameters<MemoryStorage["commit"]>) {
+      await sleep(50);
+      return super.commit(...call);
+    }
+  }
+  const server = await start({ metricsToken: token, storage: new SlowStorage() });
   const headers = { authorization: `Bearer ${token}` };
   await server.orchestrator.modules.upload(systemCaller, { content: "name: a\nresources: []\n" });
   for (let call = 0; call < 5; call++) await read(`${server.url}/metrics`, headers);
@@ -118,6 +125,8 @@ test("durations are in seconds, and the processor time of the process is counted
     expect(valueOf(text, `fleetwright_server_${line}`), line).toBeGreaterThan(0);
     expect(valueOf(text, `fleetwright_server_${line}`), line).toBeLessThan(seconds * 10);
   }
+  // Timers may be a millisecond early.
+  expect(valueOf(text, "fleetwright_server_commit_duration_seconds_sum")).toBeGreaterThan(0.045);
   const cpu = valueOf(text, "fleetwright_server_cpu_seconds_total");
   expect(cpu).toBeLessThanOrEqual((user + system) / 1_000_000);
   expect(cpu).toBeGreaterThan((user + system) / 1_000_000 - seconds * 8);
