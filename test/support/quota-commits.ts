@@ -14,7 +14,7 @@ async function tell(step: string, work: () => Promise<unknown>): Promise<void> {
   writeSync(1, `${step}: ${outcome}\n`);
 }
 
-for (let n = 1; n <= 12; n++) {
+for (let n = 1; n <= 40; n++) {
   await tell("commit", () =>
     storage.commit([{ kind: "put", collection: "agents", key: `k${n}`, value: { n } }]),
   );
