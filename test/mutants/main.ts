@@ -30,6 +30,7 @@ const { values, positionals } = parseArgs({
 });
 const [path = ""] = positionals;
 const room = Object.keys(rooms).find((each) => path === each || path.startsWith(`${each}/`));
+const inner = Object.keys(rooms).filter((each) => each.startsWith(`${path}/`));
 if (room === undefined || !isPercent(values.sample)) {
   console.error(
     `Name a room, or a file of one, and the percent of a sample: ${Object.keys(rooms).join(", ")}`,
@@ -43,7 +44,9 @@ async function tryRoom(name: string): Promise<boolean> {
   const include = rooms[name]!.map((each) => (each.endsWith(".ts") ? each : `${each}/**/*.test.ts`));
   process.env["FLEETWRIGHT_MUTANT_TESTS"] = include.join(",");
   process.env["FLEETWRIGHT_MUTANT_SAMPLE"] = `${values.sample}:${values.seed}`;
-  const mutants = await mutate(isWhole ? `${path}/**/*.ts` : path);
+  const mutants = await mutate(
+    isWhole ? [`${path}/**/*.ts`, ...inner.map((each) => `!${each}/**/*.ts`)] : [path],
+  );
   const counted = mutants.filter((mutant) => noticed.has(mutant.status) || missed.has(mutant.status));
   const left = counted.filter((mutant) => missed.has(mutant.status) && !isEquivalent(mutant));
   const real = counted.length - counted.filter(isEquivalent).length;
@@ -58,9 +61,9 @@ async function tryRoom(name: string): Promise<boolean> {
   return values.seed !== "1" || holdsFloor({ room: name, sample: values.sample, score }, values.record);
 }
 
-async function mutate(files: string): Promise<MutantResult[]> {
+async function mutate(files: string[]): Promise<MutantResult[]> {
   const isSample = values.sample !== "100";
-  const key = files.replaceAll(/[^a-z-]+/g, "-") + (isSample ? `-${values.sample}-${values.seed}` : "");
+  const key = path.replaceAll(/[^a-z-]+/g, "-") + (isSample ? `-${values.sample}-${values.seed}` : "");
   return new Stryker({
     testRunner: "vitest",
     plugins: ["@stryker-mutator/vitest-runner", "./test/mutants/sample.mjs", "./test/mutants/kept.mjs"],
@@ -69,7 +72,7 @@ async function mutate(files: string): Promise<MutantResult[]> {
     dryRunTimeoutMinutes: 30,
     // A slow machine must not pass for a mutant that never ends.
     timeoutMS: 20_000,
-    mutate: [files],
+    mutate: files,
     vitest: { configFile: "test/mutants/vitest.config.ts", related: false },
     coverageAnalysis: "perTest",
     // What runs once, when a file is loaded, would be tried with every test there is.

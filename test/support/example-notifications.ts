@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemCaller } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
+import { settleAll } from "./deferred.ts";
 import { eventOf } from "./fleet.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -62,9 +63,11 @@ export async function playNotifications({ product, call }: Session): Promise<voi
     role: "Viewer",
     public_key: "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
   });
+  await eventOf(product, "operator.added", operator_id);
+  // The quiet seconds after which it is told; from then on time stands still, for an answer says when the message arrived.
+  await settleAll();
+  await clock.advance(2_000);
   await waitFor(async () => {
-    await clock.advance(1_000);
-    await eventOf(product, "operator.added", operator_id);
     const { items } = await orchestrator.channels.deliveries(systemCaller, { id: id as string });
     if (items[0]?.status !== "delivered") throw new Error("nothing is delivered yet");
   });
