@@ -201,13 +201,17 @@ test("an upgraded package that was there before is left at its version", async (
   expect(machine.list()).toEqual(["nginx 1.22"]);
 });
 
-test("what an interrupted dpkg left is finished first", async () => {
+test.each([
+  ["an installation", { name: "nginx" }, "install nginx"],
+  ["a removal", { name: "telnetd", ensure: "absent" }, "remove telnetd"],
+])("what an interrupted dpkg left is finished before %s", async (_, declared, command) => {
   const { machine, state } = start();
+  machine.install("telnetd", "1.0");
   machine.host.files.makeDirectory("/var/lib/dpkg", {});
   machine.host.files.makeDirectory("/var/lib/dpkg/updates", {});
   state.write("/var/lib/dpkg/updates/0001", "");
-  await state.run("apply", pkg({ name: "nginx" }));
-  expect(machine.commands).toEqual(["dpkg --force-confdef --force-confold --configure -a", "install nginx"]);
+  await state.run("apply", pkg(declared));
+  expect(machine.commands).toEqual(["dpkg --force-confdef --force-confold --configure -a", command]);
 });
 
 test("a machine without the package manager, and one that can't do it, are told apart", async () => {
