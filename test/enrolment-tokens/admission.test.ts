@@ -299,6 +299,16 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     expect(reasonsOf(test)).toEqual(["too_many_tags"]);
   });
 
+  it("told again of an agent that brings another token, be it for the same reason", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolmentTokens } = test.orchestrator;
+    const revoked = [await enrolmentTokens.create(systemCaller), await enrolmentTokens.create(systemCaller)];
+    for (const { id } of revoked) await enrolmentTokens.revoke(systemCaller, { id });
+    for (const { token } of [...revoked, revoked[1]!]) expect(await come(test, 1, token)).toBe("pending");
+    const told = test.events.filter(({ event_type }) => event_type === "enrolmentToken.refused");
+    expect(told.map(({ target }) => target?.id)).toEqual(revoked.map(({ id }) => id));
+  });
+
   it("told once of one agent, and so often a minute of strangers", async () => {
     await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
     for (let n = 0; n < 5; n += 1) await come(test, 1, "wrong");

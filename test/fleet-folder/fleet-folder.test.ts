@@ -66,6 +66,14 @@ describe("a plan of a fleet folder", () => {
     expect(stepsOf(plan(nightly, two))).toEqual([["create", "nightly", null, []]]);
   });
 
+  it("takes no window for one that is declared which is over for good, and managed by nobody", () => {
+    const over = toPresentThing("windows", { ...window, ...recurring, id, status: "ended" });
+    const current = { ...window, ...recurring, id: id.replace("ab", "ac"), status: "scheduled" };
+    expect(stepsOf(plan(nightly, [over]))).toEqual([["create", "nightly", null, []]]);
+    const both = plan(nightly, [over, toPresentThing("windows", current)], { takeOver: true });
+    expect(stepsOf(both)).toEqual([["change", "nightly", current.id, ["managed_by"]]]);
+  });
+
   it("makes no window that is over, and leaves it the beginning that it got", () => {
     const once = (endsAt: string) =>
       `windows:\n  move: { reason: move, mode: freeze, ends_at: "${endsAt}" }\n`;

@@ -111,6 +111,13 @@ describe("a series and a threshold", () => {
     expect(said([9, 9, 9, ...Array<null>(20).fill(null), 5])).not.toContain("recovered");
   });
 
+  it("ends an alarm of what is not measured any more no sooner than one that came back", () => {
+    const missing = (seconds: number) => Array<null>(seconds / 15 + 1).fill(null);
+    const patient = { ...limits, recovery_seconds: 600 };
+    expect(said([9, 9, 9, ...missing(585)], patient)).not.toContain("recovered");
+    expect(said([9, 9, 9, ...missing(600)], patient).at(-1)).toBe("recovered");
+  });
+
   it("ends no alarm by samples without it, where between them nothing is known", () => {
     const gone: [number | null, number][] = [
       [9, 0],
