@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import { toTimestamp } from "../../lib/clock.ts";
+import { leastIdAt } from "../../lib/ids.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { recordingOf } from "../../lib/terminals/documents.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 
@@ -26,6 +29,30 @@ it("a terminal goes after terminalRetentionDays, with its recording, and the log
       metadata: expect.objectContaining({ removed: 1 }),
     }),
   );
+});
+
+it("a terminal that was open for longer than that is kept as long after its end as any other", async () => {
+  await using scene = await openTerminal({}, { terminalRetentionDays: 3 });
+  const { clock, storage } = scene.test;
+  await scene.agent.agent.stop();
+  await scene.ended();
+  const { value } = (await storage.get<JsonObject>("terminals", scene.opened.session_id))!;
+  const daysAgo = (days: number): number => clock.now() - days * 86_400_000;
+  const old = leastIdAt(daysAgo(30));
+  const closed_at = toTimestamp(daysAgo(2));
+  await storage.appendBlob(recordingOf(old), Buffer.from("recorded"));
+  await storage.commit([
+    {
+      kind: "put",
+      collection: "terminals",
+      key: old,
+      value: { ...value, session_id: old, opened_at: toTimestamp(daysAgo(30)), closed_at },
+    },
+  ]);
+  await clock.advance(7_200_000);
+  expect(await storage.readBlob(recordingOf(old))).not.toBeNull();
+  await clock.advance(86_400_000);
+  expect(await storage.readBlob(recordingOf(old))).toBeNull();
 });
 
 it("a transcript that goes while it is read does not end as if it was whole", async () => {
