@@ -51,6 +51,16 @@ test("a whole that was worked out before is there to be referred to again", asyn
   expect(await contentOf(after)).toEqual(["a/1", "b/2"]);
 });
 
+test("a whole that was worked out before is on disk again where its content was removed since", async () => {
+  const before = await save(of("a", "1"), of("b", "1"));
+  const part = { snapshot: await save(of("b", "2")), scope: ["b"] };
+  const after = await baselines.after(before, part);
+  await fleet.clock.advance(3 * 3_600_000);
+  expect(await fleet.storage.readBlob(`snapshot-${after}`)).toBeNull();
+  expect(await baselines.after(before, part)).toBe(after);
+  expect(await fleet.storage.readBlob(`snapshot-${after}`)).not.toBeNull();
+});
+
 test("where what was applied before is lost, what is applied now is all that is known", async () => {
   const snapshot = await save(of("b", "2"));
   expect(await baselines.after("f".repeat(64), { snapshot, scope: ["b"] })).toBe(snapshot);

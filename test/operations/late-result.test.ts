@@ -99,3 +99,27 @@ test.each(["first", "last"] as const)("the late result comes %s", async (order) 
   const { modules: known } = await operations.believed(systemCaller, { node_id });
   expect(known).toMatchObject([{ name: "motd", revision_applied: 2 }]);
 });
+
+test("an agent that is stopping and refuses the question leaves open what became of the operation", async () => {
+  await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  await using agent = await connectScriptedAgent(fleet);
+  const { nodeId: node_id } = agent;
+  const { agents, modules, operations } = fleet.orchestrator;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await modules.upload(systemCaller, { content: newer });
+  const input = { node_id, modules: ["motd"], wait_seconds: 0, timeout_seconds: 1 };
+  const { operation_id } = await operations.apply(systemCaller, input);
+  agent.link.send({ type: "reply", id: (await agent.next("apply")).id });
+  await settleAll();
+  await fleet.clock.advance(40_000);
+  const error = { code: "UNAVAILABLE", message: "It is stopping." };
+  agent.link.send({ type: "reply", id: (await agent.nextQuestion("apply")).id, error });
+  await settleAll();
+  expect(await operations.get(systemCaller, { operation_id })).toMatchObject({ status: "unknown" });
+  await agent.link.stop();
+  await using again = await connectScriptedAgent(fleet, agent.keys);
+  expect(await again.nextQuestion("apply")).toMatchObject({ operation_id });
+  again.link.send(emptyResult(operation_id));
+  await settleAll();
+  expect(await operations.get(systemCaller, { operation_id })).toMatchObject({ status: "succeeded" });
+});
