@@ -227,6 +227,30 @@ it("a command that watches says once that it waits for a server that is away, an
   expect(JSON.parse(asJson!)).toMatchObject({ code: "UNAVAILABLE", detail: expect.stringMatching(said) });
 });
 
+it("what ends just before a command can hear of it is seen all the same", async () => {
+  const line = await startSignedIn();
+  await startSocketAgent(line);
+  await line.print("agents", "approve", "--all-pending", "--yes");
+  const go = join(line.folder, "go");
+  await line.run("run", "--on", "*", "--yes", "--no-wait", "--", `until [ -e ${go} ]; do sleep 0.05; done`);
+  const rollout = (await line.print("rollouts", "list", "-o", "name")).trim();
+  const real = fetch;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (target, init) => {
+    if (/\/events(?:\?|$)/.test(String(target))) {
+      writeFileSync(go, "");
+      await waitFor(async () =>
+        expect(await line.print("rollouts", "list", "--status", "succeeded", "-o", "name")).toContain(
+          rollout,
+        ),
+      );
+    }
+    return real(target, init);
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { code, stdout } = await line.run("rollouts", "watch", rollout);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("succeeded")]);
+});
+
 it("a command whose waiting a failure ends says where the end can be seen, of what there is", async () => {
   const line = await startSignedIn();
   await startSocketAgent(line);
