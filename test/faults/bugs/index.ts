@@ -12,6 +12,7 @@ import { machineBugs } from "./machine-bugs.ts";
 import { machineSideBugs } from "./machine-side-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
+import { rarerBugs } from "./rarer-bugs.ts";
 import { readerBugs } from "./reader-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
@@ -38,6 +39,7 @@ export const bugs: readonly Bug[] = [
   ...machineSideBugs,
   ...outboundBugs,
   ...ownRestartBugs,
+  ...rarerBugs,
   ...readerBugs,
   ...restoreBugs,
   ...roomBugs,
