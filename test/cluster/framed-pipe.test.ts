@@ -130,6 +130,33 @@ describe("a pipe", () => {
     expect(pipe.signal.reason).toMatchObject({ code: "IN_USE" });
   });
 
+  it("writes nothing on, and says so, where it fails in the moment in which there is room again", async () => {
+    const { pipe, said } = side();
+    const most = windowBytes / (maxFrameBytes + 256);
+    const writes = Array.from({ length: Math.ceil(most) + 2 }, () =>
+      pipe.write(new Uint8Array(maxFrameBytes)),
+    );
+    const settled = Promise.allSettled([...writes, pipe.write(new Uint8Array(0))]);
+    await new Promise((resolve) => setImmediate(resolve));
+    const before = said.length;
+    pipe.receive({ kind: "credit", bytes: windowBytes }, 0);
+    // The bell has rung, and who waits has not heard it yet.
+    pipe.wasReset({ code: "IN_USE", message: "Not now.", details: {} });
+    const failed = (await settled).filter(({ status }) => status === "rejected");
+    expect(failed).toHaveLength(writes.length + 1 - before);
+    expect(failed.every((end) => "reason" in end && end.reason.code === "IN_USE")).toBe(true);
+    expect(said).toHaveLength(before);
+  });
+
+  it("says that it ends once, however often it is ended", async () => {
+    const { pipe, said } = side();
+    const ends = [pipe.end(), pipe.end()];
+    await new Promise((resolve) => setImmediate(resolve));
+    pipe.receive({ kind: "ended" }, 0);
+    await Promise.all([...ends, pipe.end()]);
+    expect(said).toEqual([{ step: { kind: "end" }, number: 0 }]);
+  });
+
   it("tells an error that this version does not know with its code and message", async () => {
     const { pipe } = side();
     pipe.wasReset({ code: "FROM_THE_FUTURE", message: "New.", details: {} });
