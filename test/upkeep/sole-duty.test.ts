@@ -143,3 +143,95 @@ it("is free at once for the others when a process ends, and when it has nothing 
   await third.duty.stop();
   await storage.close();
 });
+
+it("is nobody's while it is given up, and of no other process before it is given up", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  const releasing: boolean[] = [];
+  const watched = new Proxy<Storage>(over(inTime), {
+    get(target, name) {
+      if (name !== "lease") return Reflect.get(target, name, target) as unknown;
+      return async (key: string, ms: number): Promise<Lease | null> => {
+        const lease = await target.lease(key, ms);
+        const release = async (): Promise<void> => {
+          releasing.push(first.duty.isMine);
+          await lease?.release();
+        };
+        return lease && { renew: () => lease.renew(), release };
+      };
+    },
+  });
+  const first = createProcess(watched, clock);
+  await first.duty.start();
+  expect(first.duty.isMine).toBe(true);
+  await first.duty.stop();
+  expect(releasing).toEqual([false]);
+  await storage.close();
+});
+
+it("is taken again at once where something comes to do in the moment in which it is given up", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  let isNeeded = true;
+  let came = (): void => {};
+  const slow = new Proxy<Storage>(over(inTime), {
+    get(target, name) {
+      if (name !== "lease") return Reflect.get(target, name, target) as unknown;
+      return async (key: string, ms: number): Promise<Lease | null> => {
+        const lease = await target.lease(key, ms);
+        const release = async (): Promise<void> => {
+          came();
+          await lease?.release();
+        };
+        return lease && { renew: () => lease.renew(), release };
+      };
+    },
+  });
+  const { duty, began } = createProcess(slow, clock, { isNeeded: () => isNeeded });
+  await duty.start();
+  isNeeded = false;
+  came = () => {
+    isNeeded = true;
+    void duty.look();
+  };
+  await pass(clock, beatMs);
+  expect([duty.isMine, began]).toEqual([true, [0, beatMs]]);
+  came = () => {};
+  await duty.stop();
+  await storage.close();
+});
+
+it("is free for the others once the stop of a process that was about to get it has resolved", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  const { duty } = createProcess(over({ lateMs: () => 1_000 }), clock);
+  void duty.start();
+  const stopped = duty.stop();
+  await pass(clock, 2_000);
+  await stopped;
+  expect(duty.isMine).toBe(false);
+  const free = await storage.lease("rounds", 1);
+  expect(free).not.toBeNull();
+  await free?.release();
+  expect(clock.pendingTimers).toBe(0);
+  await storage.close();
+});
+
+it("begins anew where it was not certain for a while, though nobody else had it", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  let lateMs = 0;
+  const { duty, began } = createProcess(over({ lateMs: () => lateMs }), clock);
+  await duty.start();
+  // What was asked for after five seconds is answered when the lease of the start is over, and before its own is.
+  lateMs = 12_000;
+  const seen: boolean[] = [];
+  await pass(clock, 20_000, () => seen.push(duty.isMine));
+  expect(seen.filter((isMine) => !isMine).length).toBeGreaterThan(0);
+  expect(began).toEqual([0, 17_000]);
+  lateMs = 0;
+  const stopped = duty.stop();
+  await pass(clock, 15_000);
+  await stopped;
+  await storage.close();
+});
