@@ -57,6 +57,29 @@ it("answered challenges are forgotten some time after they expired, more than on
   expect(left.at(-1)).toBe(5);
 });
 
+it.each([
+  ["back", -3 * hour],
+  ["ahead", 3 * hour],
+])(
+  "an answered challenge is answered once while it counts, also by a clock that was set %s",
+  async (_, byMs) => {
+    await using test = await createTestOrchestrator();
+    const known = await test.signIn("Viewer");
+    test.clock.jump(byMs);
+    const { access } = test.orchestrator;
+    const { challenge_id, message } = await access.challenge(anonymous, {
+      public_key: toHex(known.signer.publicKey),
+    });
+    const signature = toHex(known.signer.sign(new TextEncoder().encode(message)));
+    await access.verify(anonymous, { challenge_id, signature });
+    // Each sign-in forgets some that are over.
+    for (let n = 0; n < 3; n += 1) await signInAgain(test, known);
+    await expect(access.verify(anonymous, { challenge_id, signature })).rejects.toMatchObject({
+      code: "CHALLENGE_INVALID",
+    });
+  },
+);
+
 it("sessions that are over are forgotten when somebody signs in, and those that live stay", async () => {
   await using test = await createTestOrchestrator();
   const known = await test.signIn("Viewer");

@@ -51,3 +51,11 @@ it("when the orchestrator lets go, streams of the process itself end, and none b
   expect(await ended).toEqual({ done: true, value: undefined });
   await expect(open(test, systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
 });
+
+it("a stream of a session that ended between its look at the token and the opening ends at once", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  await test.orchestrator.access.signOut(caller);
+  const stream = await open(test, caller);
+  expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
