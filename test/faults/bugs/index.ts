@@ -5,6 +5,7 @@ import { edgeBugs } from "./edge-bugs.ts";
 import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
+import { handoverBugs } from "./handover-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
@@ -33,6 +34,7 @@ export const bugs: readonly Bug[] = [
   ...featureBugs,
   ...feedBugs,
   ...groupBugs,
+  ...handoverBugs,
   ...laneBugs,
   ...liveBugs,
   ...machineBugs,
