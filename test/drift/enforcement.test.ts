@@ -76,7 +76,7 @@ describe("an assignment that is enforced", () => {
   });
 
   it("is applied again where a check finds it changed, and the next check finds it in sync", async () => {
-    const { test, file, drift, check, events } = await createMachine(true);
+    const { test, agent, file, drift, check, events } = await createMachine(true);
     await drift();
     expect(readFileSync(file, "utf8")).toBe("ours\n");
     expect(await check()).toBe("in_sync");
@@ -87,8 +87,12 @@ describe("an assignment that is enforced", () => {
       requested_by: "system",
       modules: [{ name: "motd", revision: 1 }],
     });
+    const { items: checks } = await test.orchestrator.drift.list(systemCaller, { node_id: agent.nodeId });
+    const { drift_id } = checks.find(({ status }) => status === "drifted")!;
     expect(test.events.find(({ event_type }) => event_type === "drift.enforced")).toMatchObject({
-      metadata: { operation_id: items[0]!.operation_id, assignment: "motd", times: 1 },
+      target: { type: "agent", id: agent.nodeId },
+      summary: expect.stringMatching(/^What drifted on .+ is applied again, for motd$/),
+      metadata: { drift_id, operation_id: items[0]!.operation_id, assignment: "motd", times: 1 },
     });
   });
 
@@ -148,7 +152,7 @@ describe("an assignment that is enforced", () => {
   });
 
   it("waits longer from time to time, gives up after the fifth, and says so once", async () => {
-    const { test, file, drift, check, events } = await createMachine(true);
+    const { test, agent, file, drift, check, events } = await createMachine(true);
     await drift();
     await drift();
     expect(readFileSync(file, "utf8")).toBe("theirs\n");
@@ -166,10 +170,33 @@ describe("an assignment that is enforced", () => {
     expect(readFileSync(file, "utf8")).toBe("theirs\n");
     const enforced = Array.from({ length: 5 }, () => "drift.enforced");
     expect(events()).toEqual(["drift.detected", ...enforced, "drift.enforcementStopped"]);
+    const told = test.events.filter(({ event_type }) => event_type.startsWith("drift.enforce"));
+    expect(told.map(({ metadata }) => metadata?.["times"])).toEqual([1, 2, 3, 4, 5, 5]);
+    const { items } = await test.orchestrator.drift.list(systemCaller, { node_id: agent.nodeId });
+    expect(told.at(-1)?.metadata).toEqual({
+      // Of the last three the first found it given up.
+      drift_id: items[1]!.drift_id,
+      assignment: "motd",
+      times: 5,
+    });
     writeFileSync(file, "ours\n");
     expect(await check()).toBe("in_sync");
     await drift();
     expect(readFileSync(file, "utf8")).toBe("ours\n");
+  });
+
+  it("is put back at once again where another revision is applied, however often the one before was", async () => {
+    const { test, agent, file, drift } = await createMachine(true);
+    const { modules, operations } = test.orchestrator;
+    await drift();
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("theirs\n");
+    await modules.upload(systemCaller, { content: module.replace("ours", "newer") });
+    await operations.apply(systemCaller, { node_id: agent.nodeId });
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("newer\n");
+    const enforced = test.events.filter(({ event_type }) => event_type === "drift.enforced");
+    expect(enforced.map(({ metadata }) => metadata?.["times"])).toEqual([1, 1]);
   });
 
   it("is put back though a clock that was ahead wrote when it was put back last", async () => {

@@ -82,6 +82,9 @@ describe("a scheduled drift check", () => {
       "scheduled drifted",
       "scheduled in_sync",
     ]);
+    // Its operation goes with a record.
+    const { items } = await scene.test.storage.list<{ kind: string }>("operations", { limit: 100 });
+    expect(items.filter(({ value }) => value.kind === "check")).toHaveLength(3);
     expect(scene.test.loggedErrors).toEqual([]);
   });
 
@@ -155,6 +158,30 @@ describe("a scheduled drift check", () => {
     await pass(scene.clock, 2 * intervalSeconds * 1000);
     expect(seen.checks).toBeGreaterThan(before);
   });
+});
+
+it("a check that has ended tells when, how long it took, and what it counted", async () => {
+  await using scene = await createScene(1, () => ({}), { driftIntervalSeconds: 0 });
+  const { drift } = scene.test.orchestrator;
+  const [member] = scene.agents;
+  await applyTo(scene, member);
+  const input = { node_id: member!.nodeId, wait_seconds: 0 };
+  const begun = await drift.check(systemCaller, input);
+  expect(begun).toMatchObject({ status: "running", trigger: "manual", duration_ms: 0 });
+  const { operation_id } = await member!.agent.next("check");
+  await scene.clock.advance(7_000);
+  const same: ResourceResult = { ...difference, outcome: "unchanged", action: "none", resource_id: "b" };
+  member!.agent.link.send({ ...emptyResult(operation_id), duration_ms: 4_321, results: [difference, same] });
+  await member!.agent.next("ack");
+  const record = await drift.get(systemCaller, { drift_id: operation_id });
+  expect(record).toMatchObject({
+    status: "drifted",
+    node_id: member!.nodeId,
+    baseline_operation_id: begun.baseline_operation_id,
+    checked_at: new Date(scene.clock.now()).toISOString(),
+    counts: { total: 2, would_change: 1, unchanged: 1 },
+  });
+  expect(record.duration_ms).toBe(4_321);
 });
 
 describe("a check that an apply has overtaken", () => {

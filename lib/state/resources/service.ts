@@ -121,8 +121,8 @@ async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Prom
 
 function compare(spec: ServiceSpec, state: ServiceState): Change[] {
   const changes: Change[] = [];
-  // What went since, as with its package, can't come back by itself.
-  if (spec.was_known === true && state.running === null && !state.masked) return changes;
+  // It can't come back by itself.
+  if (isGone(spec, state)) return changes;
   if (spec.masked !== undefined && spec.masked !== state.masked)
     changes.push({ property: "masked", before: state.masked, after: spec.masked });
   for (const property of ["enabled", "running"] as const) {
@@ -178,7 +178,17 @@ async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machin
     if (property !== "masked" && property !== "enabled" && property !== "running") return undefined;
     return verbs[property][after === true ? "true" : "false"];
   });
-  for (const verb of verbOrder) if (wanted.includes(verb)) await provider.act(verb, spec.name, machine);
+  for (const verb of verbOrder) {
+    if (!wanted.includes(verb)) continue;
+    await provider.act(verb, spec.name, machine);
+    // A mask hides that what it is on is not there any more.
+    if (verb === "unmask" && isGone(spec, await provider.query(spec.name, machine))) return;
+  }
+}
+
+/** Whether a service that is to come back went since, as with its package. */
+function isGone({ was_known }: ServiceSpec, { running }: ServiceState): boolean {
+  return was_known === true && running === null;
 }
 
 async function fire(

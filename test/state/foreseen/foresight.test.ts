@@ -1,7 +1,8 @@
 /** What a plan says of a resource that it can't check before another one was done. */
 import { describe, expect, test } from "vitest";
+import { hostError } from "../../../lib/host/host-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
-import { declare, StateFixture } from "../../support/state-fixture.ts";
+import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
 
 const script = (id: string, more: JsonObject = {}): JsonObject => ({
   id,
@@ -69,5 +70,32 @@ describe("a plan that can't look at a resource yet", () => {
     const folder = { type: "directory", path: "/x" };
     const { results } = await machine.run("plan", declare([folder, file("conf")]));
     expect(results[1]).toMatchObject({ outcome: "failed", message: "missing: /opt" });
+  });
+
+  test.each<[string, JsonObject, string]>([
+    ["a script, which may mount it anew", script("s"), "unknown"],
+    [
+      "a clone that brings what is below it",
+      { id: "s", type: "git", path: "/disk/sub", repository: "/r" },
+      "unknown",
+    ],
+    ["a clone elsewhere", { id: "s", type: "git", path: "/other", repository: "/r" }, "failed"],
+    ["a file", file("s", { path: "/s" }), "failed"],
+  ])("of a disk that is read-only: what comes after %s", async (_what, before, outcome) => {
+    const machine = new StateFixture(createMachine({ git: () => ({ stdout: `${"1".repeat(40)}\tHEAD\n` }) }));
+    const { files } = machine.host;
+    for (const path of ["/disk", "/disk/sub"]) files.makeDirectory(path, { mode: 0o755 });
+    const requireChangeable = files.requireChangeable.bind(files);
+    files.requireChangeable = (path, ...more) => {
+      if (path.startsWith("/disk/sub/")) throw hostError(path, "EROFS");
+      requireChangeable(path, ...more);
+    };
+    const conf = file("conf", { path: "/disk/sub/conf" });
+    const { results } = await machine.run("plan", declare([before, conf]));
+    expect(results[1]).toMatchObject(
+      outcome === "failed"
+        ? { outcome, message: "read-only file system: /disk/sub/conf" }
+        : { outcome, until: "s" },
+    );
   });
 });

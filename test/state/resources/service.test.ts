@@ -146,6 +146,23 @@ test("a service that ended while it was masked runs again when it is not masked 
   expect(machine.commands).toEqual(["mask nginx", "unmask nginx", "start nginx"]);
 });
 
+test.each<[string, object]>([
+  ["is masked", { masked: true }],
+  ["is stopped and masked", { masked: true, running: false }],
+])(
+  "a service that %s loses its mask, and is let go, where its package was purged since",
+  async (_how, more) => {
+    const machine = new ServiceMachine("systemd");
+    machine.add("nginx", { running: true, enabled: true });
+    const state = new StateFixture(machine.host);
+    await state.run("apply", declare([{ type: "service", name: "nginx", ...more }]));
+    Object.assign(machine.services.get("nginx")!, { running: false, purged: true });
+    machine.commands.length = 0;
+    const { status } = await state.run("apply", []);
+    expect([status, state.applied, machine.commands]).toEqual(["succeeded", [], ["unmask nginx"]]);
+  },
+);
+
 test("a mask that ends with the next start of the machine is taken away too", async () => {
   const machine = new ServiceMachine("systemd");
   machine.add("nginx", { masked: true, maskedUntilRestart: true });

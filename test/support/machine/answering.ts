@@ -1,5 +1,5 @@
 import type { Host, HostCommand, HostCommandResult } from "../../../lib/host/host.ts";
-import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { MemoryHost, type MemoryHostOptions } from "../../../lib/host/memory-host.ts";
 import type { PackageMachine } from "../../../lib/state/resources/package/provider.ts";
 
 /** What a program answers to a line: what it prints, or more of it. */
@@ -9,6 +9,7 @@ export type Answers = Readonly<Record<string, string | Partial<HostCommandResult
 export function answering(
   program: string,
   answers: Answers,
+  options: Omit<MemoryHostOptions, "programs"> = {},
 ): { machine: PackageMachine; ran: HostCommand[]; lines: () => string[] } {
   const ran: HostCommand[] = [];
   const answer = (command: HostCommand): Partial<HostCommandResult> => {
@@ -18,7 +19,10 @@ export function answering(
     return typeof found === "string" ? { stdout: found } : found;
   };
   const names = [program, ...Object.keys(answers).map((line) => line.split(" ", 1)[0] ?? "")];
-  const host = new MemoryHost({ programs: Object.fromEntries(names.map((name) => [name, answer])) });
+  const host = new MemoryHost({
+    ...options,
+    programs: Object.fromEntries(names.map((name) => [name, answer])),
+  });
   const { signal } = new AbortController();
   const machine = { host, signal, program };
   return { machine, ran, lines: () => ran.map(({ argv }) => argv.join(" ")) };

@@ -17,6 +17,8 @@ export interface ModelService {
   alias?: string;
   /** systemd: the file that it is linked to; it is known while the link is there. */
   linkedTo?: string;
+  /** systemd: its package was purged; it is known for as long as it is masked. */
+  purged?: boolean;
   /** Whether its file is newer than what systemd has read. */
   stale: boolean;
   /** Has no [Install] section. */
@@ -42,6 +44,9 @@ const failed = (exitCode: number, message: string): Partial<HostCommandResult> =
   exitCode,
   stderr: `${message}\n`,
 });
+
+/** A mask stands without what it masks. */
+const isPurged = ({ purged, masked }: ModelService): boolean => purged === true && !masked;
 
 /** A machine with one init system. */
 export class ServiceMachine {
@@ -130,7 +135,7 @@ export class ServiceMachine {
     const unit = `${name}.service`;
     const service = this.#find(name);
     const changesFile = verb === "enable" || verb === "disable";
-    if (!service) {
+    if (!service || isPurged(service)) {
       if (changesFile) return failed(1, `Failed to ${verb} unit: Unit file ${unit} does not exist.`);
       return failed(
         5,
@@ -151,7 +156,7 @@ export class ServiceMachine {
     const show = (name: string): string => {
       const service = this.#find(name);
       const isGone = service?.linkedTo !== undefined && !this.host.files.stat(unitPath(name));
-      if (!service || isGone)
+      if (!service || isGone || isPurged(service))
         return print([`${name}.service`, "not-found", "inactive", "", "", "no", "", ""]);
       const { running, enabled, masked, maskedUntilRestart, stale, fixed, linkedTo } = service;
       const mask = maskedUntilRestart ? "masked-runtime" : "masked";

@@ -153,9 +153,9 @@ test.each<[string, Answers, (machine: PackageMachine) => Promise<unknown>, unkno
   ),
   [
     "who else would go, where the removal would fail",
-    { [`${simulate} remove -- jq`]: { exitCode: 100, stdout: "Remv site [1]\n" } },
+    { [`${simulate} remove -- jq`]: { exitCode: 100, stdout: "Remv site [1]\nPurg page [1]\n" } },
     (machine) => apt.foretellRemoval!(["jq"], machine),
-    ["site"],
+    ["site", "page"],
   ],
   [
     "who is there, without those that left their configuration",
