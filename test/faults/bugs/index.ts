@@ -13,6 +13,7 @@ import { machineBugs } from "./machine-bugs.ts";
 import { machineSideBugs } from "./machine-side-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
+import { programBugs } from "./program-bugs.ts";
 import { rarerBugs } from "./rarer-bugs.ts";
 import { readerBugs } from "./reader-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
@@ -41,6 +42,7 @@ export const bugs: readonly Bug[] = [
   ...machineSideBugs,
   ...outboundBugs,
   ...ownRestartBugs,
+  ...programBugs,
   ...rarerBugs,
   ...readerBugs,
   ...restoreBugs,
