@@ -76,7 +76,13 @@ describe("the line", () => {
     [{ hour: "*/2", minute: "1,31" }, "1,31 */2 * * * job"],
     [{ day_of_week: "mon-fri" }, "0 0 * * mon-fri job"],
     [{ month: "jan", day_of_month: 1, hour: 6 }, "0 6 1 jan * job"],
-    [{ special: "@daily" }, "@daily job"],
+    [{ minute: "0~30", hour: "0-23/2" }, "0~30 0-23/2 * * * job"],
+    [{ minute: 0, hour: 0, day_of_month: 1, month: 1, day_of_week: 0 }, "0 0 1 1 0 job"],
+    [{ minute: 59, hour: 23, day_of_month: 31, month: 12, day_of_week: 7 }, "59 23 31 12 7 job"],
+    ...["@hourly", "@daily", "@weekly", "@monthly", "@yearly"].map((special): [JsonObject, string] => [
+      { special },
+      `${special} job`,
+    ]),
     [
       { special: "@reboot", environment: { A: "it's 5%", B: "" } },
       "@reboot export A='it'\\''s 5\\%' B=''; job",
@@ -111,6 +117,24 @@ test.each(["no crontab for root\n", "crontab: can't open 'root': No such file or
     });
   },
 );
+
+test("one that could not be asked for has said nothing, whatever it wrote", async () => {
+  const crontab: MemoryProgram = () => ({ exitCode: 2, stderr: "no crontab for root\n" });
+  const { results } = await new StateFixture(createMachine({ crontab })).run("plan", declare([job]));
+  expect(results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED", exit_code: 2 });
+});
+
+test("jobs of one name of several users, one of them known by his number alone, stand side by side", async () => {
+  const tabs = new Map<string, string>();
+  const state = new StateFixture(createMachine({ crontab: createCrontab(tabs) }));
+  const users = [{ id: "a" }, { id: "b", user: "web" }, { id: "c", user: "4711" }];
+  const desired = declare(users.map((each) => ({ ...job, ...each })));
+  expect((await state.run("apply", desired)).status).toBe("succeeded");
+  expect([...tabs.keys()]).toEqual(["root", "web", "4711"]);
+  expect((await state.run("apply", desired)).results.map(({ outcome }) => outcome)).toEqual(
+    users.map(() => "unchanged"),
+  );
+});
 
 test("what cron refuses is a failure in its own words, and the old crontab stays", async () => {
   const tabs = new Map([["root", "bad\n"]]);
@@ -233,6 +257,13 @@ test.each<[string, JsonObject]>([
   ["a variable with a strange name", { ...job, environment: { "A;b": "c" } }],
   ["a field that is another", { ...job, hour: "3 4" }],
   ["a name of two lines", { ...job, name: "a\nb" }],
+  ["a minute after the last", { ...job, minute: 60 }],
+  ["an hour after the last", { ...job, hour: 24 }],
+  ["a day before the first", { ...job, day_of_month: 0 }],
+  ["a day after the last", { ...job, day_of_month: 32 }],
+  ["a month before the first", { ...job, month: 0 }],
+  ["a month after the last", { ...job, month: 13 }],
+  ["a day of the week after the last", { ...job, day_of_week: 8 }],
   ["a user that would be an option", { ...job, user: "-r" }],
   ["special beside a field", { ...job, special: "@daily" }],
   ["no time", { type: "cron", name: "a", command: "b" }],

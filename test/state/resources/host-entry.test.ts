@@ -37,6 +37,15 @@ describeLaws(
   hosts,
 );
 
+test("an entry is taken away though somebody gave its name to another line since", async () => {
+  const state = new StateFixture(memoryMachine());
+  write("127.0.0.1 localhost\n")(state.host);
+  await state.run("apply", declare([{ type: "host_entry", name: "db", ip: "10.0.0.5" }]));
+  write("127.0.0.1 localhost\n10.0.0.5 db\n10.0.0.6 a db\n")(state.host);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.read(path)).toBe("127.0.0.1 localhost\n10.0.0.6 a db\n");
+});
+
 async function edited(before: string, more: object): Promise<string> {
   const state = new StateFixture(memoryMachine());
   write(before)(state.host);

@@ -65,6 +65,18 @@ test("a file that said otherwise than the kernel says so again", async () => {
   expect([state.read("/etc/hostname"), latest.kernelName]).toEqual(["other\n", "old"]);
 });
 
+test.each(["(none)", "my_host"])(
+  "a machine with the name %j, which nobody could declare, keeps the new one",
+  async (name) => {
+    latest = machine();
+    latest.kernelName = name;
+    const state = new StateFixture(latest);
+    await state.run("apply", declare([{ type: "hostname", name: "web-1" }]));
+    const { status } = await state.run("apply", []);
+    expect([status, latest.kernelName, state.applied]).toEqual(["succeeded", "web-1", []]);
+  },
+);
+
 test.each(["-a", "a_b", "a..b", "", "a b", "a".repeat(65)])("%j is no name", (name) => {
   expect(resolveResource({ type: "hostname", name }, { module: "m" }).ok).toBe(false);
 });

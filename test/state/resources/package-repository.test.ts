@@ -116,6 +116,25 @@ describe("what is written", () => {
     ]);
   });
 
+  test("for apt is a flat folder where no suite is named", async () => {
+    const state = new StateFixture(machineWith(apt));
+    await state.run("apply", declared());
+    expect(state.read("/etc/apt/sources.list.d/site.sources")).toBe(
+      "Types: deb\nURIs: https://example.org/debian\nSuites: /\n",
+    );
+  });
+
+  test("for apk are addresses as apk takes them, with a key by the name that it looks for", async () => {
+    const state = new StateFixture(machineWith(apk));
+    await state.run("apply", declared({ uris: ["https://a.example/v3/", "https://b.example/v3"], key: pem }));
+    expect(state.read("/etc/apk/repositories")).toBe(
+      `${alpine}# BEGIN fleetwright: site\nhttps://a.example/v3\nhttps://b.example/v3\n# END fleetwright: site\n`,
+    );
+    expect(state.read("/etc/apk/keys/site.rsa.pub")).toBe(`${pem}\n`);
+    await state.run("apply", declared({ uris: ["https://a.example/v3/"], components: ["main"], key: pem }));
+    expect(state.read("/etc/apk/repositories")).toContain("\nhttps://a.example/v3/main\n");
+  });
+
   test("for dnf is a .repo file whose key must sign", async () => {
     const ran: string[] = [];
     const state = new StateFixture(machineWith(dnf, ran));

@@ -46,6 +46,24 @@ test.each<[string[], string[]]>([
     ["bash", "-es", "--", "one", "two"],
     ["bash", "--norc", "-e", ...takeAll, "bash", "one", "two"],
   ],
+  [
+    ["bash", "--init-file", "/x", "-i"],
+    ["bash", "--init-file", "/x", "-i", ...takeAll],
+  ],
+  [
+    ["bash", "--rcfile", "/x", "-i"],
+    ["bash", "--rcfile", "/x", "-i", ...takeAll],
+  ],
+  ...["sh", "dash", "ksh", "zsh", "ash"].map((shell): [string[], string[]] => [
+    [`/bin/${shell}`, "-e"],
+    [`/bin/${shell}`, "-e", ...takeAll],
+  ]),
+  ..."env busybox nice ionice timeout nohup setsid stdbuf chroot unshare sudo doas"
+    .split(" ")
+    .map((starter): [string[], string[]] => [
+      [`/usr/bin/${starter}`, "5", "sh"],
+      [`/usr/bin/${starter}`, "5", "sh", ...takeAll],
+    ]),
 ])("the shell %j takes the whole script first", (interpreter, argv) => {
   expect(interpret(interpreter as [string], "x")).toEqual({ argv, stdin: "x" });
 });

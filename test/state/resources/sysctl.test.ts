@@ -55,6 +55,31 @@ test("the running kernel and the file are looked at one by one", async () => {
   expect((await state.run("plan", forward())).results[0]?.outcome).toBe("unchanged");
 });
 
+test.each([
+  ["twice, as it is to be", "net.ipv4.ip_forward = 1\nnet/ipv4/ip_forward=1\n"],
+  ["with a dash before it, by which it may fail", "-net.ipv4.ip_forward = 0\n"],
+])("a setting that stands in its file %s, stands there once afterwards", async (_how, content) => {
+  const state = new StateFixture(memoryMachine());
+  write(live, "1\n")(state.host);
+  write(file, content)(state.host);
+  expect((await state.run("apply", forward())).results[0]).toMatchObject({ outcome: "changed" });
+  expect(state.read(file)).toBe("net.ipv4.ip_forward = 1\n");
+  await state.run("apply", []);
+  expect(state.read(file)).toBe(content);
+});
+
+test("a value that is too long to be kept is left alone, and the longest is not", async () => {
+  for (const [length, outcome] of [
+    [4096, "changed"],
+    [4097, "failed"],
+  ] as const) {
+    const state = new StateFixture(memoryMachine());
+    write(live, "7".repeat(length))(state.host);
+    expect((await state.run("apply", forward())).results[0]).toMatchObject({ outcome });
+    expect(state.read(live).length === 2).toBe(outcome === "changed");
+  }
+});
+
 test.each(["|/usr/bin/dump --to=/var --as=%p", "a=b", "=", "#1", "a ; b"])(
   "a value of %j is in sync once it was written",
   async (value) => {
