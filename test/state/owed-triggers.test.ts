@@ -218,6 +218,25 @@ describe("a debt that nobody asks for any more is dropped, and told", () => {
     await expectCaughtUp();
   });
 
+  test("but not by a run that takes nothing away", async () => {
+    const run = await state.run("apply", declare([conf("two")]), { holdRemovals: true });
+    expect(resultOf(run, "load")).toMatchObject({ outcome: "skipped", skipped_because: "unattended" });
+    await expectCaughtUp();
+  });
+
+  test("and is drift until then, with what caused it and since when it is owed", async () => {
+    const { results } = await state.run("check", declare([conf("two")]));
+    const owed = { outcome: "would_change", action: "run", caused_by: ["conf"], owed_since: second };
+    expect(results).toMatchObject([{ outcome: "unchanged" }, { resource_id: "load", ...owed }]);
+  });
+
+  test("but not where it watches something else: what it watched until then is told last", async () => {
+    const other = { id: "other", type: "file", path: "/other", content: "x" };
+    const desired = declare([conf("two"), other, { ...load, run_on: ["other"] }]);
+    const run = await state.run("apply", desired, { operationId: third });
+    expect(resultOf(run, "load")).toMatchObject({ outcome: "changed", caused_by: ["other", "conf"] });
+  });
+
   test("but not by a run that was cancelled before it came to it", async () => {
     const signal = AbortSignal.abort(new OrchestratorError("CANCELLED"));
     await state.run("apply", declare([conf("two")]), { signal });
