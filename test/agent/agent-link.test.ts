@@ -280,6 +280,15 @@ describe("after a connection has ended", () => {
     expect(await waitsBetween(8, 1000)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
   });
 
+  test.each([
+    [9_999, [1000, 2000, 4000]],
+    [10_000, [2000, 4000, 8000]],
+    [59_999, [2000, 4000, 8000]],
+    [60_000, [1000, 1000, 1000]],
+  ])("waits by how long it was served: %i ms each time", async (lastMs, waits) => {
+    expect(await waitsBetween(3, lastMs)).toEqual(waits);
+  });
+
   test("forgets what failed before once a server has taken it in again", async () => {
     const { clock, heard, transport, start, link } = await scene({ random: () => 1 });
     link.start();

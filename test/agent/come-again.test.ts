@@ -153,11 +153,37 @@ describe("a new place to dial", () => {
     expect((await waitsWhereFound([500], { random: 0.9 }))[0]).toBe(900);
   });
 
+  test("counts again after just a minute, and not before", async () => {
+    const soon = async (ms: number): Promise<number> =>
+      (await waitsWhereFound([20_000, ms])).filter((each) => each === 1_000).length;
+    expect([await soon(79_999), await soon(80_000)]).toEqual([2, 3]);
+  });
+
   test("counts once a minute: nobody has an agent dial without end by telling of ever new ones", async () => {
     const often = Array.from({ length: 2_000 }, (_, index) => (index + 1) * 100);
     const waits = await waitsWhereFound(often);
     expect(waits.filter((ms) => ms <= 1_000).length).toBeLessThanOrEqual(2 * (200_000 / 60_000) + 2);
   });
+});
+
+test("a new place to dial that is heard of while one is dialled starts no wait of its own", async () => {
+  const clock = new FakeClock();
+  let dials = 0;
+  const link = linkOf({
+    clock,
+    random: () => 1,
+    dial: async (signal) => {
+      dials += 1;
+      if (dials === 2) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      throw new Error("ECONNREFUSED");
+    },
+  });
+  link.start();
+  await clock.advance(0);
+  await clock.advance(1_000);
+  link.comeSooner();
+  expect([dials, clock.pendingTimers]).toEqual([2, 0]);
+  await link.stop();
 });
 
 test("an orchestrator that took the agent in between is obeyed each time, however often in the agent's life", async () => {

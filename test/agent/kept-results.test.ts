@@ -60,6 +60,30 @@ describe("results that were acknowledged", () => {
     },
   );
 
+  it.skipIf(reason !== null).each(["accepted", "finished", "acknowledged"])(
+    "go where the disk is full by the time that an operation is %s, and nothing of it is lost",
+    (moment) => {
+      const disk = mountSmallDisk("4m");
+      const { journal, open } = scene({}, join(disk, "agent"));
+      for (let number = 1; number <= 20; number += 1) end(journal, number, "x".repeat(20_000));
+      const fillAt = (step: string): void => {
+        if (step === moment) fill(join(disk, "ballast"));
+      };
+      const operation_id = uuid(21);
+      fillAt("accepted");
+      journal.accept({ operation_id, kind: "apply", not_after: "2030-01-01T01:00:00.000Z" });
+      fillAt("finished");
+      journal.finish(resultOf(21, "x".repeat(20_000)));
+      expect(open().finished()).toEqual([operation_id]);
+      fillAt("acknowledged");
+      journal.acknowledge(operation_id);
+      for (const each of [journal, open()]) {
+        expect([kept(each, 20), each.finished(), each.knows(operation_id)]).toEqual([[], [], true]);
+        expect(each.resultOf(operation_id)).toEqual(resultOf(21, "x".repeat(20_000)));
+      }
+    },
+  );
+
   it("go, oldest first, past their number", async () => {
     const { journal, clock, open, names } = scene({ count: 3 });
     for (const number of [1, 2, 3, 4, 5]) {

@@ -16,6 +16,7 @@ import type { ResourceResult } from "../../lib/state/result.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { resource, uuid } from "../support/agent-commands.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { failCall } from "../support/small-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const notAfter = "2030-01-01T01:00:00.000Z";
@@ -239,6 +240,23 @@ describe("OperationJournal", () => {
     expect(paths.map((path) => readFileSync(path, "utf8"))).toEqual(sealed);
     expect(logger.of("error")).toEqual([]);
   });
+
+  it.each(["write", "sync of the file", "sync of its folder"])(
+    "forgets an operation whose acceptance failed at the %s: nobody was told that it is accepted",
+    (where) => {
+      const { journal, restart, stateDir } = begin();
+      const call = where === "write" ? "writeSync" : "fsyncSync";
+      const failing = failCall(call, where === "sync of its folder" ? 2 : 1);
+      expect(() => accept(journal, 1)).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
+      failing.end();
+      expect(journal.knows(uuid(1))).toBe(false);
+      const restarted = restart();
+      expect([restarted.knows(uuid(1)), restarted.cutOff()]).toEqual([false, []]);
+      expect(readdirSync(join(stateDir, "operations"))).toEqual([]);
+      accept(restarted, 1);
+      expect(restart().knows(uuid(1))).toBe(true);
+    },
+  );
 
   it("leaves files alone that are not its own", () => {
     const { restart, stateDir } = begin();

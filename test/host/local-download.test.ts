@@ -1,6 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalHost } from "../../lib/host/local-host.ts";
@@ -154,4 +163,57 @@ test("an owner's change of mode while it loads is kept, where nothing else is as
   await host.download(request, new AbortController().signal);
   expect(readFileSync(path, "utf8")).toBe("hello");
   expect(statSync(path).mode & 0o7777).toBe(0o640);
+});
+
+const body = Buffer.alloc(100_000);
+test.each([
+  ["is longer than it may be", 200, { "content-length": "4000000" }],
+  ["turns out to be longer than it may be", 200, {}],
+  ["is not what was asked for", 200, { "content-length": "100000" }],
+  ["is refused", 503, {}],
+  ["is refused by a redirect that says a lot", 302, { location: "/none" }],
+])("the server of a file that %s is let go at once", async (how, status, headers) => {
+  let isOver = false;
+  server.files["/file"] = (request, response) => {
+    request.socket.once("close", () => (isOver = true));
+    response.writeHead(status, { ...headers, connection: "keep-alive" }).write(body);
+  };
+  const { error } = await download("/file", { maxBytes: how.includes("turns out") ? 99_999 : 100_000 });
+  expect(error).toMatchObject({ code: "DOWNLOAD_FAILED" });
+  await expect.poll(() => isOver).toBe(true);
+});
+
+test("a download that is cancelled while its last bytes are written is not put in its place", async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "file");
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const request = { url: `${server.url}/hello`, path, sha256: sha256("hello"), attributes: {} };
+  const isWritten = (): boolean =>
+    readdirSync(folder).some((name) => name.endsWith(".part") && statSync(join(folder, name)).size === 5);
+  for (let wasInTime = false; !wasInTime; rmSync(path, { force: true })) {
+    const controller = new AbortController();
+    const running = host.download(request, controller.signal).then(
+      () => "done",
+      (error: Error) => error.message,
+    );
+    // Nobody hears that the bytes are written while we look for them.
+    for (let isOver = false; !wasInTime && !isOver; isOver = existsSync(path)) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const until = performance.now() + 5;
+      while (!wasInTime && performance.now() < until) wasInTime = isWritten();
+    }
+    controller.abort(new Error("enough"));
+    const outcome = await running;
+    if (wasInTime) expect([outcome, existsSync(path)]).toEqual(["enough", false]);
+  }
+});
+
+test("a file is asked for as it is, not packed on the way, over a connection that is closed behind it", async () => {
+  const asked: unknown[] = [];
+  server.files["/file"] = ({ headers }, response) => {
+    asked.push([headers["accept-encoding"], headers.connection]);
+    response.end("hello");
+  };
+  expect((await download("/file")).error).toBe(null);
+  expect(asked).toEqual([["identity", "close"]]);
 });

@@ -153,7 +153,8 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
 
   test("that can't be started leave no note", async () => {
     const { folder, host } = create();
-    for (const argv of [["/nowhere/program"], [join(folder, "work")]] as const)
+    const tooLong = ["/bin/true", "x".repeat(300_000)] as const;
+    for (const argv of [["/nowhere/program"], [join(folder, "work")], tooLong, ["/bin/true", "\0"]] as const)
       await expect(host.run({ argv }, never)).rejects.toMatchObject({ code: "HOST_ERROR" });
     expect(readdirSync(join(folder, "state/running"))).toEqual([]);
   });

@@ -45,3 +45,30 @@ test("users and groups that a program made, changed or removed are seen once wha
   users.forget();
   expect(answers(users)).toEqual(gone);
 });
+
+test("a user is found by name and by number, with all that a program of his needs", () => {
+  const folder = temporaryFolder();
+  const lines = [
+    "fw-one:x:2000000001:2000000002:One:/home/one:/bin/sh",
+    "2000000003:x:2000000004:2000000005::/home/digits:",
+    "fw-three:x:2000000003:2000000006::/home/three:/bin/false",
+  ];
+  writeFileSync(join(folder, "passwd"), `${lines.join("\n")}\n`);
+  writeFileSync(join(folder, "group"), "fw-group:x:2000000007:fw-one\n");
+  const users = new LocalUsers(folder);
+  const one = { name: "fw-one", uid: 2_000_000_001, gid: 2_000_000_002, home: "/home/one", shell: "/bin/sh" };
+  expect([users.account("fw-one"), users.account("2000000001")]).toEqual([one, one]);
+  expect(users.account("2000000004")).toEqual({
+    name: "2000000003",
+    uid: 2_000_000_004,
+    gid: 2_000_000_005,
+    home: "/home/digits",
+    shell: "",
+  });
+  expect([users.account("2000000009"), users.account("02000000001x"), users.groupId("fw-one")]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+  expect([users.groupId("fw-group"), users.groupName(2_000_000_007)]).toEqual([2_000_000_007, "fw-group"]);
+});

@@ -23,3 +23,22 @@ export function limitWrites({ piece, all = Infinity }: { piece: number; all?: nu
   onTestFinished(end);
   return { end };
 }
+
+/** From now on the call with this number, from 1, of a function of this process fails as on a broken disk. Ends with the test. */
+export function failCall(name: "writeSync" | "fsyncSync", number: number): { end: () => void } {
+  const original = fs[name] as (...args: unknown[]) => unknown;
+  let calls = 0;
+  const failing = (...args: unknown[]): unknown => {
+    calls += 1;
+    if (calls !== number) return original(...args);
+    throw Object.assign(new Error("EIO: injected by the test"), { code: "EIO" });
+  };
+  const end = (): void => {
+    Object.assign(fs, { [name]: original });
+    syncBuiltinESMExports();
+  };
+  Object.assign(fs, { [name]: failing });
+  syncBuiltinESMExports();
+  onTestFinished(end);
+  return { end };
+}

@@ -7,6 +7,8 @@ import type { CommitOptions, CommitResult, Write } from "../../lib/storage/stora
 import type { TerminalDocument } from "../../lib/terminals/documents.ts";
 import { settleAll } from "../support/deferred.ts";
 import { openTerminal } from "../support/open-terminal.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { TestViewer } from "../support/terminal-viewer.ts";
 import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -138,3 +140,92 @@ it("who is at a terminal of a server that is about to stop is told that, and not
   scene.test.orchestrator.letGo();
   expect(await viewer.next("refused")).toMatchObject({ code: "UNAVAILABLE" });
 });
+
+/** Opens a terminal of an agent that does what the test says. */
+async function openScripted(storage = new MemoryStorage()) {
+  const test = await createTestOrchestrator({ storage });
+  const agent = await connectScriptedAgent(test);
+  const { terminals, agents } = test.orchestrator;
+  await agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
+  const opening = terminals.open(systemCaller, { node_id: agent.nodeId });
+  const { id, session_id } = await agent.next("terminal.open");
+  agent.link.send({ type: "reply", id });
+  const viewer = new TestViewer((socket) => terminals.accept(socket, session_id));
+  viewer.say({ type: "attach", ticket: (await opening).ticket });
+  await viewer.next("opened");
+  return { test, agent, session_id, viewer, read: () => terminals.get(systemCaller, { session_id }) };
+}
+
+/** A storage that can't write to a recording, or make it durable, from when we say so. */
+class Failing extends MemoryStorage {
+  fails: "append" | "sync" | null = null;
+  syncs = 0;
+
+  override async openBlob(id: string) {
+    const writer = await super.openBlob(id);
+    for (const call of ["append", "sync"] as const) {
+      const original = writer[call].bind(writer) as (bytes: Uint8Array) => Promise<void>;
+      writer[call] = async (bytes?: Uint8Array) => {
+        if (this.fails === call) throw new OrchestratorError("STORAGE_FULL");
+        if (call === "sync") this.syncs += 1;
+        return original(bytes as Uint8Array);
+      };
+    }
+    return writer;
+  }
+}
+
+it.each(["append", "sync"] as const)(
+  "a terminal that can't be recorded any more, for its %s, shows nothing more, and its agent is told to end it at once",
+  async (call) => {
+    const storage = new Failing();
+    const { test, agent, session_id, viewer, read } = await openScripted(storage);
+    await using _test = test;
+    await using _agent = agent;
+    agent.link.sendStream(session_id, Buffer.from("recorded"));
+    await viewer.shows(/recorded/);
+    storage.fails = call;
+    if (call === "append") agent.link.sendStream(session_id, Buffer.from("and lost"));
+    else await test.clock.advance(1_000);
+    expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "recording_failed" });
+    expect([viewer.text, (await read()).close_reason]).toEqual(["recorded", "recording_failed"]);
+    for (const _ of [1, 2]) expect(await agent.next("terminal.close")).toMatchObject({ session_id });
+  },
+);
+
+it("what a terminal showed is on disk a second later, each time that something comes, and is not synced for nothing", async () => {
+  const storage = new Failing();
+  const { test, agent, session_id, viewer } = await openScripted(storage);
+  await using _test = test;
+  await using _agent = agent;
+  await test.clock.advance(1_000);
+  const synced: number[] = [];
+  for (const text of ["one", "two", "", "three"]) {
+    const before = storage.syncs;
+    if (text !== "") {
+      agent.link.sendStream(session_id, Buffer.from(text));
+      await viewer.shows(new RegExp(text));
+    }
+    await test.clock.advance(1_000);
+    synced.push(storage.syncs - before);
+  }
+  expect(synced).toEqual([1, 1, 0, 1]);
+});
+
+it.each([0, 3, undefined])(
+  "a program that ended with %s, and without a word, is told so everywhere",
+  async (exit_code) => {
+    const { test, agent, session_id, viewer, read } = await openScripted();
+    await using _test = test;
+    await using _agent = agent;
+    const code = exit_code === undefined ? {} : { exit_code };
+    agent.link.send({ type: "terminal.closed", session_id, reason: "exit", ...code });
+    await viewer.next("closed");
+    const told = exit_code === undefined ? [] : [{ type: "exit", ...code }];
+    expect(viewer.messages.slice(1)).toEqual([...told, { type: "closed", status: "closed", reason: "exit" }]);
+    const stored = await read();
+    expect(stored).toMatchObject({ status: "closed", recording: "complete", bytes: 0, close_reason: "exit" });
+    const event = test.events.findLast(({ event_type }) => event_type === "terminal.closed");
+    expect([stored.exit_code, event?.metadata["exit_code"]]).toEqual([exit_code, exit_code]);
+  },
+);

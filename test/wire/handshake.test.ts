@@ -105,6 +105,16 @@ describe("a handshake between honest peers", () => {
     expect(seen).not.toContain("web-1");
   });
 
+  test("takes frames of just 16 KiB, and none that is a byte longer", () => {
+    const ofLength = (frame: string, length: number): string => frame.padEnd(length);
+    const { orchestrator, hello } = upTo("hello");
+    expect(orchestrator.receive(ofLength(hello, 16_384))).toMatchObject({ kind: "send" });
+    const { agent, welcome } = upTo("welcome");
+    expect(agent.receive(ofLength(welcome, 16_384))).toMatchObject({ kind: "send" });
+    expect(codeOf(() => upTo("hello").orchestrator.receive(ofLength(hello, 16_385)))).toBe("PROTOCOL_ERROR");
+    expect(codeOf(() => upTo("welcome").agent.receive(ofLength(welcome, 16_385)))).toBe("PROTOCOL_ERROR");
+  });
+
   test("works when only one side sees TLS, as behind a proxy", () => {
     const tlsExporter = new Uint8Array(32).fill(5);
     expect(JSON.parse(establish({ agent: { tlsExporter } }).frames.welcome)).toMatchObject({
@@ -325,6 +335,21 @@ describe("a refusal", () => {
     expect(codeOf(() => agent.receive(orchestrator.refuse("RATE_LIMITED", "Too many.")))).toBe(
       "RATE_LIMITED",
     );
+  });
+
+  test("is the last thing that is said: who was refused is not accepted any more", () => {
+    const { orchestrator } = upTo("proved");
+    orchestrator.refuse("RATE_LIMITED", "Too many.");
+    expect(codeOf(() => orchestrator.accept("approved", orchestratorTime))).toBe("PROTOCOL_ERROR");
+    const early = upTo("hello");
+    early.orchestrator.refuse("RATE_LIMITED", "Too many.");
+    expect(codeOf(() => early.orchestrator.receive(early.hello))).toBe("PROTOCOL_ERROR");
+  });
+
+  test("that says more than the agent reads is cut, not taken for a fault", () => {
+    const { agent, orchestrator } = upTo("hello");
+    const refused = orchestrator.refuse("RATE_LIMITED", "x".repeat(501));
+    expect(() => agent.receive(refused)).toThrow(expect.objectContaining({ code: "RATE_LIMITED" }));
   });
 
   test("after the proof is sealed and read by the agent", () => {

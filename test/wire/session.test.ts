@@ -48,6 +48,20 @@ describe("a session", () => {
     expect(orchestrator.decode(frame ?? "")).toEqual({ kind: "message", message: log("a\ufffd \\ud83d 😀") });
   });
 
+  test("carries as much of a stream at once as a frame holds", () => {
+    const { agent, orchestrator } = establish();
+    const { streamId } = streamExample;
+    const data = new Uint8Array((1 << 20) - 33).fill(7);
+    expect(codeOf(() => orchestrator.decode(agent.encodeStream(streamId, data)))).toEqual({
+      kind: "stream",
+      streamId,
+      data,
+    });
+    expect(codeOf(() => agent.encodeStream(streamId, new Uint8Array((1 << 20) - 32)))).toBe(
+      "PAYLOAD_TOO_LARGE",
+    );
+  });
+
   test("does not encode what is above 16 MiB", () => {
     const { agent } = establish();
     expect(codeOf(() => agent.encode(resultOf(17_000_000)))).toBe("PAYLOAD_TOO_LARGE");

@@ -115,11 +115,17 @@ export class BlobFileWriter implements BlobWriter {
 
   async #syncTo(size: number): Promise<void> {
     if (size <= this.#synced && !this.#wasCut) return;
+    const wasCut = this.#wasCut;
     this.#wasCut = false;
-    await this.#ends.guarded(async () => {
-      await this.#file.sync();
-      await writeMark(this.#mark, size);
-    });
+    try {
+      await this.#ends.guarded(async () => {
+        await this.#file.sync();
+        await writeMark(this.#mark, size);
+      });
+    } catch (error) {
+      this.#wasCut ||= wasCut;
+      throw error;
+    }
     this.#synced = size;
   }
 

@@ -1,7 +1,10 @@
 /** The journal of the newest samples where there is no space again and again, also in the moment in which a new one begins. */
-import { readdir } from "node:fs/promises";
+import { copyFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { silentLogger } from "../../../../lib/logger.ts";
 import type { DiskFile, OpenMode } from "../../../../lib/storage/file/disk.ts";
+import { HeadJournal } from "../../../../lib/storage/file/series/head-journal.ts";
 import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
 import { openSeries } from "../../../support/file-series.ts";
 import { LimitedDisk } from "../../../support/limited-disk.ts";
@@ -80,4 +83,47 @@ test("chunks of which the system finds only at their sync that there is no space
   expect(series.fault()).toBeNull();
   expect(disk.synced.length).toBeGreaterThan(0);
   await series.close();
+});
+
+test("of a journal that is held, nothing is read that was only begun to be written", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const series = await openSeries({ folder, disk });
+  const add = async (at: number): Promise<void> => {
+    await series.append("a", [{ at: at * 1_000, values: { cpu: at } }]);
+    await series.upkeep();
+  };
+  await add(1);
+  const sizeOf = async (): Promise<number> => {
+    const held = await series.hold();
+    for (const file of held) await file.release();
+    return held.find(({ name }) => name.startsWith("heads-"))?.size ?? 0;
+  };
+  const before = await sizeOf();
+  disk.full = true;
+  await add(2);
+  const [name = ""] = (await readdir(folder)).filter((each) => each.startsWith("heads-"));
+  expect((await stat(join(folder, name))).size).toBeGreaterThan(before);
+  expect(await sizeOf()).toBe(before);
+  await series.close();
+});
+
+test("journals that can't all be held are all let go", async () => {
+  const folder = temporaryFolder();
+  const series = await openSeries({ folder });
+  await series.append("a", [{ at: 1_000, values: { cpu: 1 } }]);
+  await series.close();
+  // As a process leaves it that is killed when the new one is there and the old one not gone.
+  await copyFile(join(folder, "heads-00000001.journal"), join(folder, "heads-00000002.journal"));
+  const disk = new LimitedDisk();
+  const logger = silentLogger;
+  const journal = new HeadJournal({ disk, folder, logger, journalBytes: 4_096 });
+  await journal.read();
+  const held = await journal.hold();
+  expect(held).toHaveLength(2);
+  for (const file of held) await file.release();
+  const before = disk.openFiles;
+  Object.assign(disk, { openFails: "EMFILE", only: /00000002/ });
+  await expect(journal.hold()).rejects.toThrow("EMFILE");
+  expect(disk.openFiles).toBe(before);
 });
