@@ -86,6 +86,30 @@ describe("OperationJournal", () => {
     expect(third.knows(uuid(2))).toBe(true);
   });
 
+  it("forgets no more acknowledged ids than it has to", () => {
+    const { clock, restart, stateDir } = begin();
+    const old = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [uuid(at + 10), notAfter]));
+    writeFileSync(join(stateDir, "acknowledged.json"), JSON.stringify({ version: 1, operations: old }));
+    clock.jump(26 * 3_600_000);
+    acknowledgeNew(restart(), 1);
+    expect([510, 511].map((number) => restart().knows(uuid(number)))).toEqual([false, true]);
+  });
+
+  it.each([
+    [999, 1, false],
+    [1000, 1, true],
+    [1000, 2199, true],
+    [1000, 2201, false],
+  ])("of %i ids that it has, says of the one with number %i whether it may be forgotten: %s", (...given) => {
+    const [count, asked, isGone] = given;
+    const { restart, stateDir } = begin();
+    const known = Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [uuid(2000 + 2 * at), notAfter]),
+    );
+    writeFileSync(join(stateDir, "acknowledged.json"), JSON.stringify({ version: 1, operations: known }));
+    expect(restart().isForgotten(uuid(asked), true)).toBe(isGone);
+  });
+
   it("ends what was cut off as interrupted, with the results so far", () => {
     const { journal, clock, restart } = begin();
     accept(journal, 1);

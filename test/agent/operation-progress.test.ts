@@ -47,3 +47,33 @@ it("tells output and results in the order in which they came, gathered for a qua
   expect(told.at(-1)).toBe('"3"');
   expect(clock.pendingTimers).toBe(0);
 });
+
+it("tells no more than 500 results, or 100 pieces of output, in one message, and does not wait with so many", async () => {
+  const clock = new FakeClock();
+  const told: number[] = [];
+  const progress = new OperationProgress("0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11", {
+    clock,
+    sink: (message) =>
+      void told.push(
+        message.type === "progress"
+          ? message.results.length
+          : message.type === "output"
+            ? message.output.length
+            : -1,
+      ),
+  });
+  for (let count = 0; count < 499; count += 1) progress.addResult(result(`${count}`));
+  expect(told).toEqual([]);
+  for (let count = 499; count < 600; count += 1) progress.addResult(result(`${count}`));
+  expect(told).toEqual([500]);
+  for (let count = 0; count < 250; count += 1)
+    progress.addOutput({
+      module: "web",
+      resource_id: `${count}`,
+      stream: "stdout",
+      bytes: Buffer.from("x"),
+    });
+  await clock.advance(250);
+  expect(told).toEqual([500, 100, 100, 100, 50]);
+  expect(clock.pendingTimers).toBe(0);
+});

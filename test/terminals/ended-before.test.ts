@@ -26,6 +26,14 @@ it("a program that ended before anybody attached shows what it printed, and its 
   expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ viewers: 0 });
 });
 
+it("a program that ended before anybody attached, and printed nothing, shows its exit code", async () => {
+  await using scene = await openTerminal({ shell: "/bin/false" });
+  await scene.ended();
+  const viewer = scene.attach(scene.opened.ticket);
+  await viewer.next("closed");
+  expect(viewer.messages.slice(1)).toMatchObject([{ type: "exit", exit_code: 1 }, { type: "closed" }]);
+});
+
 it("who was cut off while the shell ended comes back for the rest of it", async () => {
   await using scene = await openTerminal();
   const { session_id, ticket } = scene.opened;

@@ -200,9 +200,9 @@ it("what a terminal showed is on disk a second later, each time that something c
   await using _agent = agent;
   await test.clock.advance(1_000);
   const synced: number[] = [];
-  for (const text of ["one", "two", "", "three"]) {
+  for (const texts of [["one"], ["two", "three"], [], ["four"]]) {
     const before = storage.syncs;
-    if (text !== "") {
+    for (const text of texts) {
       agent.link.sendStream(session_id, Buffer.from(text));
       await viewer.shows(new RegExp(text));
     }
