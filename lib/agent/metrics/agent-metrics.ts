@@ -166,7 +166,7 @@ export class AgentMetrics {
     if (this.#backlog.newestAt <= latest) return;
     this.#options.logger.warn("Samples of a time that has not come were dropped: the clock was wrong.");
     this.#backlog.dropAfter(latest);
-    this.#delivery.forgetAfter(latest);
+    this.#delivery.forgetAfter(this.#backlog.newestAt);
   }
 }
 
