@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LocalUsers } from "../../lib/host/local-users.ts";
@@ -71,4 +72,28 @@ test("a user is found by name and by number, with all that a program of his need
     null,
   ]);
   expect([users.groupId("fw-group"), users.groupName(2_000_000_007)]).toEqual([2_000_000_007, "fw-group"]);
+});
+
+const sources = existsSync("/etc/nsswitch.conf") ? readFileSync("/etc/nsswitch.conf", "utf8") : "";
+const hasService = ["passwd", "group"].every((table) =>
+  new RegExp(`^${table}:.*\\b(?:systemd|sss|ldap|extrausers|winbind)\\b`, "m").test(sources),
+);
+if (!hasService) console.warn("Skipped: users of a name service: this machine has none.");
+
+test.runIf(hasService)("who is not in the files is asked of the machine's name service", () => {
+  const folder = temporaryFolder();
+  for (const file of ["passwd", "group"]) writeFileSync(join(folder, file), "");
+  const users = new LocalUsers(folder);
+  const line = execFileSync("getent", ["passwd", "root"], { encoding: "utf8" });
+  const [name, , uid, gid, , home, shell] = line.trim().split(":");
+  const root = { name, uid: Number(uid), gid: Number(gid), home, shell };
+  expect([users.account("root"), users.account("0")]).toEqual([root, root]);
+  expect([users.userId("root"), users.userName(0), users.groupId("root"), users.groupName(0)]).toEqual([
+    0,
+    "root",
+    0,
+    "root",
+  ]);
+  for (const none of ["no-such-user-here", "-x", "a:b", "a\nb", ""])
+    expect([none, users.userId(none), users.groupId(none)]).toEqual([none, null, null]);
 });
