@@ -82,6 +82,8 @@ export class OwnersFolder {
     try {
       const command = { argv: [path], asks: true, timeoutMs: programMs, maxOutputBytes: maxBytes } as const;
       const result = await this.#options.host.run(command, this.#abort.signal);
+      // Ended with the agent, it had no time to print anything.
+      if (this.#abort.signal.aborted) return null;
       if (result.timedOut) return this.fault(path, `It took longer than ${programMs / 1_000} s.`);
       if (result.exitCode !== 0)
         return this.fault(path, `It ended with ${result.exitCode ?? result.signal}.`);

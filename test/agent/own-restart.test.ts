@@ -203,6 +203,7 @@ describe("the end of an operation that restarts the agent", () => {
     await settleAll();
     expect(life.hasEnded(2)).toBe(false);
     await life.runner.stop();
+    expect(scene.clock.pendingTimers).toBe(0);
     restart(scene.machine);
     expect(resultIn(await scene.live(), 2)?.status).toBe("succeeded");
   });

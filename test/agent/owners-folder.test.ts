@@ -81,6 +81,29 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     expect(await custom.collect(never)).toEqual({});
   });
 
+  test("may be just as many files as are read, and one of just as many bytes", async () => {
+    const { custom, put, logger } = begin();
+    for (let file = 10; file < 59; file += 1) put(`${file}.prom`, `f${file} 1\n`);
+    const path = put("last.prom", "last 1\n".padEnd(65_536, "\n"));
+    expect(Object.keys(await custom.collect(never))).toHaveLength(50);
+    expect(logger.lines).toEqual([]);
+    put("last.prom", "last 1\n".padEnd(65_537, "\n"));
+    expect(Object.keys(await custom.collect(never))).toHaveLength(49);
+    expect(logger.lines.map(({ fields }) => fields?.["path"])).toEqual([path]);
+    put("z.prom", "z 1\n");
+    expect(await custom.collect(never)).not.toHaveProperty(["custom.z"]);
+    expect(logger.lines.at(-1)?.fields).toMatchObject({ reason: "It has more than 50 files." });
+  });
+
+  test("is nothing that is told of as a fault where the agent ends while its program runs", async () => {
+    const { custom, put, logger, folder } = begin();
+    put("slow", program(`touch ${folder}/.begun; exec sleep 60`), 0o755);
+    const collecting = custom.collect(never);
+    await expect.poll(() => fs.existsSync(join(folder, ".begun"))).toBe(true);
+    custom.stop();
+    expect([await collecting, logger.lines]).toEqual([{}, []]);
+  });
+
   test("gives each series once: the file whose name sorts later wins, and the log says so of the other", async () => {
     const { custom, put, logger } = begin();
     const path = put("a.prom", "jobs 1\nown 1\n");

@@ -28,3 +28,70 @@ test("a gap that could not be told is told with the next connection, once", () =
   expect(gaps).toEqual([true, false]);
   delivery.pause();
 });
+
+test("a connection begins anew: all is sent at once, and waited for as at first, however long nobody answered before", async () => {
+  const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
+  const clock = new FakeClock();
+  const sizes: number[] = [];
+  const send = (message: AgentMessage): boolean =>
+    message.type === "metrics" && sizes.push(message.samples.length) > 0;
+  const delivery = new MetricDelivery({ backlog, clock, send });
+  for (let at = 1; at <= 5; at += 1) backlog.add({ at, values: { "load.1": 1 } });
+  const minutes = async (count: number): Promise<number[]> => {
+    await clock.advance(count * 60_000);
+    return sizes.splice(0);
+  };
+  delivery.begin();
+  expect(await minutes(3)).toEqual([5, 1]);
+  expect(await minutes(5)).toEqual([]);
+  expect(await minutes(1)).toEqual([1]);
+  delivery.pause();
+  delivery.begin();
+  expect(await minutes(2)).toEqual([5]);
+  expect(await minutes(1)).toEqual([1]);
+  // An answer counts as one, too.
+  expect(await minutes(6)).toEqual([1]);
+  delivery.acknowledge(1);
+  expect(await minutes(2)).toEqual([4]);
+  expect(await minutes(1)).toEqual([1]);
+  delivery.pause();
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("an orchestrator that never answers is asked again after twice as long each time, up to an hour", async () => {
+  const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
+  const clock = new FakeClock();
+  const startMs = clock.monotonic();
+  const sentAt: number[] = [];
+  const send = (): boolean => sentAt.push((clock.monotonic() - startMs) / 60_000) > 0;
+  const delivery = new MetricDelivery({ backlog, clock, send });
+  backlog.add({ at: 1, values: { "load.1": 1 } });
+  delivery.begin();
+  await clock.advance(300 * 60_000);
+  expect(sentAt).toEqual([0, 3, 9, 21, 45, 93, 153, 213, 273]);
+  delivery.pause();
+});
+
+test("a sample that could not be sent goes with the next one", () => {
+  const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
+  let isUp = true;
+  const sent: number[] = [];
+  const send = (message: AgentMessage): boolean => {
+    if (isUp && message.type === "metrics") sent.push(message.samples.length);
+    return isUp;
+  };
+  const delivery = new MetricDelivery({ backlog, clock: new FakeClock(), send });
+  const take = (at: number): void => {
+    backlog.add({ at, values: { "load.1": 1 } });
+    delivery.taken({ at, values: { "load.1": 1 } });
+  };
+  delivery.begin();
+  take(1);
+  delivery.acknowledge(1);
+  isUp = false;
+  take(2);
+  isUp = true;
+  take(3);
+  expect(sent).toEqual([1, 2]);
+  delivery.pause();
+});

@@ -134,6 +134,37 @@ test("where nothing can be written samples wait in memory, as many as go, and ar
   expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
 });
 
+test("what waited in memory is written as soon as that works, and each time that it does not is told of once", () => {
+  const folder = join(temporaryFolder(), "metrics");
+  const block = (): void => writeFileSync(folder, "");
+  const warnings = (): number => logger.lines.filter(({ level }) => level === "warn").length;
+  block();
+  const { backlog, logger } = open(folder);
+  fill(backlog, 1, 3);
+  expect([warnings(), numbers(backlog)]).toEqual([1, [1, 2, 3]]);
+  rmSync(folder);
+  fill(backlog, 4, 4);
+  expect([warnings(), numbers(open(folder).backlog)]).toEqual([1, [1, 2, 3, 4]]);
+  backlog.acknowledge(sample(4).at);
+  rmSync(folder, { recursive: true });
+  block();
+  fill(backlog, 5, 7);
+  expect([warnings(), numbers(backlog)]).toEqual([2, [5, 6, 7]]);
+  // What the orchestrator has need not be written any more.
+  backlog.acknowledge(sample(6).at);
+  rmSync(folder);
+  fill(backlog, 8, 8);
+  expect(numbers(open(folder).backlog)).toEqual([7, 8]);
+});
+
+test("what a write that failed left of a segment spoils none of what is written there next", () => {
+  const { folder, backlog } = open();
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${String(sample(1).at).padStart(15, "0")}.samples`), '["cpu.perc');
+  fill(backlog, 1, 2);
+  expect(numbers(open(folder).backlog)).toEqual([1, 2]);
+});
+
 test("samples of a time that has not come are dropped, and those before them kept", () => {
   const { folder, backlog } = open();
   fill(backlog, 1, 300);

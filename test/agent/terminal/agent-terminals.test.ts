@@ -155,6 +155,22 @@ it("output goes out as far as it was granted, in frames of 64 KiB, and the progr
   expect(said).toEqual([closed]);
 });
 
+it("a program that prints much, and then a little, has the little shown as well, again and again", async () => {
+  const { grant, sizes, print } = scripted();
+  grant(1_000_000);
+  for (let round = 1; round <= 3; round += 1) {
+    for (const length of [10_000, 10]) print(length);
+    await expect.poll(() => sizes().reduce((sum, length) => sum + length, 0)).toBe(10_010 * round);
+  }
+});
+
+it("one that is opened twice under its id is there once", () => {
+  const { openPty, running } = silentPrograms();
+  const { terminals } = create(openPty);
+  for (const _ of [1, 2]) terminals.open(opening(1));
+  expect([terminals.size, running.length]).toEqual([1, 1]);
+});
+
 it("a grant of less than before takes nothing back", () => {
   const { grant, sizes, print } = scripted();
   for (const through of [100, 10]) grant(through);
