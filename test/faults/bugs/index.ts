@@ -6,6 +6,7 @@ import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
+import { keptBugs } from "./kept-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
@@ -36,6 +37,7 @@ export const bugs: readonly Bug[] = [
   ...feedBugs,
   ...groupBugs,
   ...handoverBugs,
+  ...keptBugs,
   ...laneBugs,
   ...liveBugs,
   ...machineBugs,

@@ -263,7 +263,7 @@ export const lostSyncs: readonly Bug[] = [
     file: chunkFiles,
     from: `      this.#unsyncedNames = true;\n      const path`,
     to: `      const path`,
-    tests: seriesPowerLoss,
+    tests: ["test/storage/file/series/chunk-files.test.ts"],
   },
   {
     name: "the names of files of chunks are not synced",
