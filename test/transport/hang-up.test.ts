@@ -49,7 +49,7 @@ async function scene() {
 }
 
 test("is heard to the end, and comes back only after that", async () => {
-  const { transport, heard, connect, says, release } = await scene();
+  const { transport, clock, heard, connect, says, release } = await scene();
   const first = await connect();
   for (const text of ["one", "two"]) first.say(log(text));
   await says(2);
@@ -64,6 +64,7 @@ test("is heard to the end, and comes back only after that", async () => {
   await second;
   expect(heard).toEqual(["connected", "one", "two", "disconnected", "connected"]);
   await transport.stop();
+  expect(clock.pendingTimers).toBe(0);
 });
 
 test("is told to be gone after two seconds, whatever a handler still does, and no more of it is handed over", async () => {

@@ -59,6 +59,37 @@ test("asks the peer to wait above 1 MiB and to go on below half of it", async ()
   expect(queue.isPaused).toBe(false);
 });
 
+test("takes just as much as it may before it asks the peer to wait, goes on, or cuts it off", async () => {
+  // What an object costs beside its text.
+  const beside = 256;
+  const { queue, goOn } = held();
+  queue.open();
+  queue.push(0, mebibyte / 2 - beside);
+  queue.push(1, mebibyte / 2 - beside);
+  expect(queue.isPaused).toBe(false);
+  queue.push(2, 0);
+  expect(queue.isPaused).toBe(true);
+  await goOn();
+  expect(queue.isPaused).toBe(true);
+  await goOn();
+  expect(queue.isPaused).toBe(false);
+
+  const full = held().queue;
+  for (let item = 0; item < 32; item += 1) full.push(item, mebibyte - beside);
+  expect(codeOf(() => full.push(32, 0))).toBe("PROTOCOL_ERROR");
+});
+
+test("goes on below half of what it asked the peer to wait for, not at it", async () => {
+  const { queue, goOn } = held();
+  queue.open();
+  queue.push(0, mebibyte);
+  queue.push(1, mebibyte / 2 - 256);
+  await goOn();
+  expect(queue.isPaused).toBe(true);
+  await goOn();
+  expect(queue.isPaused).toBe(false);
+});
+
 test("cuts off a peer that sends on although it was asked to wait", () => {
   const { queue } = held();
   for (let item = 0; item < 31; item += 1) queue.push(item, mebibyte);
