@@ -76,6 +76,23 @@ test("is silent after it was stopped", async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
+test.each([true, false])(
+  "stopped while silence is judged, it does nothing more, the peer was heard by then: %s",
+  async (isHeard) => {
+    const { clock, seen, heartbeat } = start();
+    await clock.advance(44_999);
+    setImmediate(() => {
+      if (isHeard) heartbeat.heard();
+      heartbeat.stop();
+    });
+    clock.leap(1);
+    await clock.advance(0);
+    await settle();
+    await clock.advance(60_000);
+    expect([seen, clock.pendingTimers]).toEqual([["ping", "ping"], 0]);
+  },
+);
+
 test("does not blame the peer for silence while this process got no time", async () => {
   const { clock, seen, heartbeat } = start();
   await clock.advance(30_000);

@@ -120,3 +120,21 @@ test("a connection that is over is asked nothing", async () => {
   expect(asked).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });
+
+test("silence of a question that was answered at last says nothing about the next one", async () => {
+  const { clock, probe } = scene();
+  const first = probe.ask();
+  await clock.advance(1_999);
+  setImmediate(() => {
+    probe.heard();
+    void probe.ask().then((isAlive) => answers.push(isAlive));
+  });
+  const answers: boolean[] = [];
+  clock.leap(1);
+  await clock.advance(0);
+  await settleAll();
+  expect([await first, answers]).toEqual([true, []]);
+  probe.heard();
+  await settle();
+  expect([answers, clock.pendingTimers]).toEqual([[true], 0]);
+});

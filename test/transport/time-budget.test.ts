@@ -16,7 +16,7 @@ class WorkingClock extends FakeClock {
   }
 }
 
-test("an agent that takes more time than it may is ended, refused for a while, and taken back", async () => {
+async function scene() {
   const clock = new WorkingClock();
   const transport = new MemoryTransport({ agentTimePerSecondMs: 100, agentTimeSavedMs: 1000 });
   const heard = new EventLog<{ kind: "refused"; code: string } | { kind: "message" }>();
@@ -47,6 +47,11 @@ test("an agent that takes more time than it may is ended, refused for a while, a
     agent.say({ type: "log", level: "info", message: String(costMs) });
     await heard.next("message");
   };
+  return { clock, transport, heard, connect, say };
+}
+
+test("an agent that takes more time than it may is ended, refused for a while, and taken back", async () => {
+  const { clock, transport, heard, connect, say } = await scene();
   const [greedy, modest] = [connect(1), connect(2)];
   await greedy.join();
   await modest.join();
@@ -63,6 +68,23 @@ test("an agent that takes more time than it may is ended, refused for a while, a
   await clock.advance(20_000);
   expect(await connect(1).join()).toBe("approved");
   expect(transport.isConnected(modest.nodeId)).toBe(true);
+  await transport.stop();
+});
+
+test.each<[string, (agent: TestAgent) => Uint8Array]>([
+  ["a ping", (agent) => agent.session.encodePing()],
+  [
+    "a piece of a stream",
+    (agent) => agent.session.encodeStream("01890000-0000-7000-8000-000000000001", new Uint8Array(10)),
+  ],
+])("an agent without any time left is ended by %s as well", async (_what, frameOf) => {
+  const { transport, connect, say } = await scene();
+  const greedy = connect(1);
+  await greedy.join();
+  await say(greedy, 5000);
+  await say(greedy, 500);
+  greedy.socket.send(frameOf(greedy));
+  expect(await greedy.heard.next("closed")).toMatchObject({ code: 1013, reason: "RATE_LIMITED" });
   await transport.stop();
 });
 
