@@ -87,6 +87,36 @@ it("drops without a word what is malformed, old, forged or repeated, and counts 
   expect(await dropped()).toEqual({ malformed: 3, forged: 1, old: 2, repeated: 2 });
 });
 
+it("counts what it dropped anew each minute, and says nothing of one in which nothing was", async () => {
+  const { logger, send, dropped } = await scene();
+  await send(new Uint8Array(0));
+  expect(await dropped()).toEqual({ malformed: 1 });
+  await dropped();
+  expect(logger.lines).toHaveLength(1);
+  for (const length of [1, 2]) await send(new Uint8Array(length));
+  expect(await dropped()).toEqual({ malformed: 2 });
+});
+
+it("goes on knowing an orchestrator that announces itself again and again, however many others do", async () => {
+  const { clock, announcement, send, heard, dropped } = await scene();
+  const others = async (from: number, to: number): Promise<void> => {
+    for (let key = from; key < to; key += 1) {
+      await send(announcement({ signer: signerOf(key) }), `198.51.${key}.1`);
+      await clock.advance(200);
+    }
+  };
+  await send(announcement());
+  await others(10, 70);
+  const newest = announcement();
+  await send(newest);
+  await others(70, 130);
+  const before = heard.length;
+  await dropped();
+  await send(newest);
+  expect(heard).toHaveLength(before);
+  expect(await dropped()).toEqual({ repeated: 1 });
+});
+
 it.each([-5 * minute, 5 * minute])("takes one whose clock is off by %i ms", async (off) => {
   const { clock, announcement, send, heard } = await scene();
   await send(announcement({ at: clock.now() + off }));
