@@ -278,6 +278,30 @@ describe("what a server sends", () => {
     expect(said.join(" ")).toBe("lost told lost open lost told open open lost told lost open");
   });
 
+  it.each(["who reads it leaves the loop", "what came is no JSON"])(
+    "has its connection ended where %s, also one that heeds no signal",
+    async (how) => {
+      const ended = vi.fn();
+      const text = how.includes("JSON") ? "data: {\n\n" : "data: 1\n\n";
+      let opened = 0;
+      const open = (): Promise<ReadableStream<Uint8Array>> => {
+        opened += 1;
+        if (opened > 1)
+          return Promise.reject(
+            new ApiError({ type: "x", title: "x", detail: "x", status: 403, code: "FORBIDDEN" }),
+          );
+        const start = (controller: ReadableStreamDefaultController<Uint8Array>): void =>
+          controller.enqueue(new TextEncoder().encode(text));
+        return Promise.resolve(new ReadableStream<Uint8Array>({ start, cancel: ended }));
+      };
+      const reading = async (): Promise<void> => {
+        for await (const _ of readEvents(open)) break;
+      };
+      await reading().catch(() => {});
+      expect(ended).toHaveBeenCalledOnce();
+    },
+  );
+
   it("leaves nothing at the signal of who reads", async () => {
     const { signal } = new AbortController();
     let opened = 0;
