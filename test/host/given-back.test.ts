@@ -74,9 +74,8 @@ const backupActs: Record<string, Act<HostBackups>> = {
   "save of a file that changed": (backups, path, { files }) =>
     backups.save(path, { expected: { ...files.stat(path)!, sizeBytes: 99 } }),
   "save that is left": (backups, path) => backups.save(path, { signal: aborted }),
-  restore: (backups, path, { files }) => {
+  restore: (backups, path) => {
     const { sha256 } = backups.save(join(path, "../file")) as { sha256: string };
-    void files;
     return backups.restore(sha256, path, {});
   },
   "restore of what is gone": (backups, path) => backups.restore("0".repeat(64), path, {}),
@@ -100,19 +99,22 @@ const hostActs: Record<string, Act<Host>> = {
     host.download({ url: `${server.url}/hello`, path, sha256: "0".repeat(64), attributes: {} }, never),
 };
 
-const places: [
-  string,
-  number,
-  (host: LocalHost, folder: string) => { files: HostFiles; backups: HostBackups },
-][] = [
+type Place = [
+  whose: string,
+  owner: number,
+  at: (host: LocalHost, folder: string) => { files: HostFiles; backups: HostBackups },
+];
+
+const foreign: Place[] = isRoot ? [["of somebody else", stranger, (host) => host]] : [];
+const places: Place[] = [
   ["of the agent's", 0, (host) => host],
-  ...(isRoot ? ([["of somebody else", stranger, (host: LocalHost) => host]] as const) : []),
+  ...foreign,
   [
     "that is guarded",
     0,
     (host, folder) => ({ files: host.files.below(folder), backups: host.backups.below(folder) }),
   ],
-].map((place) => place as never);
+];
 
 describe.runIf(process.platform === "linux").each(places)("in a folder %s", (_whose, owner, at) => {
   /** What leaves something open or beside, of all calls on all things. */
@@ -133,7 +135,7 @@ describe.runIf(process.platform === "linux").each(places)("in a folder %s", (_wh
         }
         await scene.host.barrier().catch(() => {});
         const left = readdirSync(scene.folder).filter((each) => each.startsWith(".fleetwright-"));
-        await expect.poll(open, `${name} of ${thing}`).toBeLessThanOrEqual(before);
+        await expect.poll(open, { message: `${name} of ${thing}` }).toBeLessThanOrEqual(before);
         found.push(...left.map((each) => `${name} of ${thing}: ${each}`));
       }
     }

@@ -221,11 +221,15 @@ it.each([0, 3, undefined])(
     const code = exit_code === undefined ? {} : { exit_code };
     agent.link.send({ type: "terminal.closed", session_id, reason: "exit", ...code });
     await viewer.next("closed");
-    const told = exit_code === undefined ? [] : [{ type: "exit", ...code }];
-    expect(viewer.messages.slice(1)).toEqual([...told, { type: "closed", status: "closed", reason: "exit" }]);
+    const shown = exit_code === undefined ? [] : [{ type: "exit", ...code }];
+    expect(viewer.messages.slice(1)).toEqual([
+      ...shown,
+      { type: "closed", status: "closed", reason: "exit" },
+    ]);
     const stored = await read();
     expect(stored).toMatchObject({ status: "closed", recording: "complete", bytes: 0, close_reason: "exit" });
     const event = test.events.findLast(({ event_type }) => event_type === "terminal.closed");
-    expect([stored.exit_code, event?.metadata["exit_code"]]).toEqual([exit_code, exit_code]);
+    const { exit_code: told } = (event?.metadata ?? {}) as { exit_code?: number };
+    expect([stored.exit_code, told]).toEqual([exit_code, exit_code]);
   },
 );
