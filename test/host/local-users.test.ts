@@ -94,6 +94,10 @@ test.runIf(hasService)("who is not in the files is asked of the machine's name s
     0,
     "root",
   ]);
+  const groups = execFileSync("getent", ["group"], { encoding: "utf8" }).split("\n");
+  const group = groups.map((each) => each.split(":")).find(([called = ""]) => users.userId(called) === null);
+  const [called = "", , number] = group ?? [];
+  expect([users.groupId(called), users.groupName(Number(number))]).toEqual([Number(number), called]);
   for (const none of ["no-such-user-here", "-x", "a:b", "a\nb", ""])
     expect([none, users.userId(none), users.groupId(none)]).toEqual([none, null, null]);
 });
