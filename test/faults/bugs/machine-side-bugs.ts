@@ -174,13 +174,4 @@ export const machineSideBugs: readonly Bug[] = [
     to: "sizeBytes >= maxBytes",
     tests: ["test/host/local-download.test.ts"],
   },
-  {
-    name: "a result is forgotten before what its operation applied is on disk",
-    file: "lib/agent/result-delivery.ts",
-    from: `    this.#options.applied.save();
-    this.#options.journal.acknowledge(operationId);`,
-    to: `    this.#options.journal.acknowledge(operationId);
-    this.#options.applied.save();`,
-    tests: ["test/agent/result-delivery.test.ts"],
-  },
 ];
