@@ -281,7 +281,7 @@ describe("what a server sends", () => {
   it.each(["who reads it leaves the loop", "what came is no JSON"])(
     "has its connection ended where %s, also one that heeds no signal",
     async (how) => {
-      const ended = vi.fn();
+      const ended = vi.fn<() => void>();
       const text = how.includes("JSON") ? "data: {\n\n" : "data: 1\n\n";
       let opened = 0;
       const open = (): Promise<ReadableStream<Uint8Array>> => {

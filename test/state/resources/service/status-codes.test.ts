@@ -3,16 +3,18 @@ import { expect, test } from "vitest";
 import { MemoryHost } from "../../../../lib/host/memory-host.ts";
 import { declare, StateFixture } from "../../../support/state-fixture.ts";
 
-const inits = {
+type Codes = Record<"runs" | "doesNotRun" | "isNoAnswer", readonly number[]>;
+
+const inits: Record<string, Codes & { program: string }> = {
   // LSB 5.0, 22.2: runs; dead with a pid file, dead with a lock file, stopped.
   sysvinit: { program: "service", runs: [0], doesNotRun: [1, 2, 3], isNoAnswer: [4, 8, 16, 32, 127] },
   // OpenRC's own: started; stopped, starting, inactive, crashed, and 1 of releases that told them not apart.
   openrc: { program: "rc-service", runs: [0], doesNotRun: [1, 3, 8, 16, 32], isNoAnswer: [2, 4, 64, 127] },
-} as const;
+};
 
-const rows = Object.entries(inits).flatMap(([init, { program, ...outcomes }]) =>
-  Object.entries(outcomes).flatMap(([outcome, codes]) =>
-    codes.map((code) => [init, code, outcome, program] as const),
+const rows = Object.entries(inits).flatMap(([init, { program, ...codes }]) =>
+  (["runs", "doesNotRun", "isNoAnswer"] as const).flatMap((outcome) =>
+    codes[outcome].map((code) => [init, code, outcome, program] as const),
   ),
 );
 
@@ -30,6 +32,6 @@ test.each(rows)("of %s: a service whose status ends with %i %s", async (init, ex
       runs: { outcome: "unchanged" },
       doesNotRun: { outcome: "would_change" },
       isNoAnswer: { outcome: "failed", code: "COMMAND_FAILED" },
-    }[outcome]!,
+    }[outcome],
   );
 });
