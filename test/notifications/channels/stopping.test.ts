@@ -26,13 +26,14 @@ async function takenAfter(turns: number): Promise<{ sent: number; wasInTime: boo
   });
   // Channels of the audit log are ended before others: that tells when the stop has come to them.
   const log = typeOf((_message, _config, { signal }) => {
-    signal.addEventListener("abort", async () => {
+    const takeLater = async (): Promise<void> => {
       for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       answer.resolve(taken);
       // One turn more, in which the attempt hears of it.
       await Promise.resolve();
       seen.wasInTime = !sending!.aborted;
-    });
+    };
+    signal.addEventListener("abort", () => void takeLater());
     return new Promise(() => {});
   });
   const start = (types: Record<string, ChannelType>) =>
