@@ -67,7 +67,8 @@ describe("a plan of a fleet folder", () => {
     // What is over for good, and managed by nobody, is not meant.
     const over = toPresentThing("windows", { ...free, status: "ended" });
     expect(stepsOf(plan(nightly, [over]))).toEqual([["create", "nightly", null, []]]);
-    expect(stepsOf(plan(nightly, [over, two[1]!], { takeOver: true }))).toMatchObject([["change"]]);
+    const [step] = plan(nightly, [over, two[1]!], { takeOver: true }).steps;
+    expect(step).toMatchObject({ action: "change", id: two[1]!.id });
   });
 
   it("makes no window that is over, and leaves it the beginning that it got", () => {
