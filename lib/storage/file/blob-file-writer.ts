@@ -24,11 +24,19 @@ interface WriterEnds {
 }
 
 const digits = 16;
+/** How much is written again at once. */
+const rewrittenBytes = 1_048_576;
 
 /** The size that a mark tells; 0 where it tells none. It stands there twice: a write of which a part arrived tells none. */
 export function syncedSize(mark: Buffer | null): number {
   const told = /^([0-9]{16}) \1$/.exec(mark?.toString("latin1") ?? "");
   return Number(told?.[1] ?? 0);
+}
+
+/** Writes a part of a file again as it reads: after a sync that failed it may be in the cache of the system alone and count as clean. */
+export async function writeAgain(file: DiskFile, from: number, to: number): Promise<void> {
+  for (let at = from; at < to; at += rewrittenBytes)
+    await file.write(await file.read(at, Math.min(rewrittenBytes, to - at)), at);
 }
 
 export class BlobFileWriter implements BlobWriter {
@@ -40,6 +48,8 @@ export class BlobFileWriter implements BlobWriter {
   #synced: number;
   /** Whether what was taken back may still be on the disk. */
   #wasCut = false;
+  /** Whether a sync found no space: what was to be synced may be in the cache of the system alone and count as clean. */
+  #isDoubted = false;
   #syncing: Promise<void> = Promise.resolve();
   #closing: Promise<void> | null = null;
 
@@ -84,8 +94,12 @@ export class BlobFileWriter implements BlobWriter {
       try {
         await this.#file.write(bytes, this.#size);
       } catch (error) {
-        this.#wasCut = true;
-        await this.#file.truncate(this.#size);
+        try {
+          await this.#file.truncate(this.#size);
+        } finally {
+          // Not before: a sync that is under way may still bring to the disk what is taken back here.
+          this.#wasCut = true;
+        }
         throw error;
       }
       this.#size += bytes.length;
@@ -119,13 +133,16 @@ export class BlobFileWriter implements BlobWriter {
     this.#wasCut = false;
     try {
       await this.#ends.guarded(async () => {
+        if (this.#isDoubted) await writeAgain(this.#file, this.#synced, size);
         await this.#file.sync();
         await writeMark(this.#mark, size);
       });
     } catch (error) {
       this.#wasCut ||= wasCut;
+      this.#isDoubted = true;
       throw error;
     }
+    this.#isDoubted = false;
     this.#synced = size;
   }
 

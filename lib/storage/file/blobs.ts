@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { KeyedQueue } from "../../internal/keyed-queue.ts";
 import type { BlobWriter } from "../storage.ts";
-import { BlobFileWriter, syncedSize } from "./blob-file-writer.ts";
+import { BlobFileWriter, syncedSize, writeAgain } from "./blob-file-writer.ts";
 import { changingSuffix, deletedSuffix, draftSuffix, lostSuffix, suffix, withSuffix } from "./blob-names.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
 import { storageError } from "./errors.ts";
@@ -14,8 +14,6 @@ interface BlobRange {
   from?: number;
   to?: number;
 }
-
-const rewrittenBytes = 1_024 * 1_024;
 
 /**
  * Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable, but for those of an
@@ -211,9 +209,7 @@ export class BlobFiles {
     const file = await this.#openExisting(path, "update");
     if (file === null) return;
     try {
-      const size = await file.size();
-      for (let at = from; at < size; at += rewrittenBytes)
-        await file.write(await file.read(at, rewrittenBytes), at);
+      await writeAgain(file, from, await file.size());
       await file.sync();
     } finally {
       await file.close();

@@ -132,8 +132,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "what a killed process left in a blob is not written again",
     file: blobs,
-    from: `await file.write(await file.read(at, rewrittenBytes), at);`,
-    to: `await file.read(at, rewrittenBytes);`,
+    from: `await writeAgain(file, from, await file.size());`,
+    to: `await file.size();`,
     tests: failedSync,
   },
   {
@@ -151,8 +151,15 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "what the writer of a blob took back is not synced",
     file: blobWriter,
-    from: `        this.#wasCut = true;\n`,
+    from: `          this.#wasCut = true;\n`,
     tests: powerLoss,
+  },
+  {
+    name: "what a sync found no space for is not written again",
+    file: blobWriter,
+    from: `        if (this.#isDoubted) await writeAgain(this.#file, this.#synced, size);\n`,
+    to: ``,
+    tests: ["test/storage/file/blob-file-writer.test.ts"],
   },
   {
     name: "a blob has no mark while its writer is open",
