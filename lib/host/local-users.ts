@@ -52,10 +52,12 @@ export class LocalUsers implements HostUsers {
     return found?.name ?? this.#nameOf("group", gid);
   }
 
-  /** The whole account of a user, by name or by number in digits. */
+  /** The whole account of a user, by name or, where nobody is called so, by number in digits, as chown(1) has it. */
   account(name: string): LocalAccount | null {
     const uid = /^\d+$/.test(name) ? Number(name) : null;
-    const found = this.#accountList().find((account) => account.name === name || account.uid === uid);
+    const accounts = this.#accountList();
+    const found =
+      accounts.find((account) => account.name === name) ?? accounts.find((account) => account.uid === uid);
     if (found) return found;
     const fields = this.#names.find("passwd", name);
     return fields && toAccount(fields);
