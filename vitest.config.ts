@@ -108,7 +108,7 @@ export default defineConfig({
         test: {
           name: "machines",
           include: machines,
-          // Each is a machine in memory that boots, and waits in between: two leave a third of two processors idle.
+          // Each is a machine in memory that boots, and waits for it in between: more than there are processors.
           maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },

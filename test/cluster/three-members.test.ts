@@ -8,9 +8,11 @@ import { deferred, settleAll } from "../support/deferred.ts";
 const untilAborted = ({ pipe }: { pipe: Pipe }): Promise<void> =>
   new Promise((resolve) => pipe.signal.addEventListener("abort", () => resolve()));
 
-const ways: [name: string, go: (gone: Cluster, cluster: MemoryCluster, others: Cluster[]) => unknown][] = [
+type Go = (gone: Cluster, cluster: MemoryCluster, others: Cluster[]) => unknown;
+
+const ways: [name: string, go: Go][] = [
   ["is stopped", (gone) => gone.stop()],
-  ["is cut off", (gone, cluster, others) => others.forEach((other) => cluster.cut(gone, other))],
+  ["is cut off", (gone, cluster, others) => others.forEach((each) => cluster.cut(gone, each))],
 ];
 
 it.each(ways)("a call and a pipe to another are kept when a member %s", async (_, go) => {
@@ -25,6 +27,7 @@ it.each(ways)("a call and a pipe to another are kept when a member %s", async (_
     await member.start(context, { calls, pipes });
     onTestFinished(() => member.stop());
   }
+  onTestFinished(() => release.resolve());
   const call = { body: {}, timeoutMs: 600_000 };
   const [kept, lost] = await Promise.all(
     [there, gone].map(({ name }) => here.open(name, "wait", { body: {} })),
@@ -35,9 +38,7 @@ it.each(ways)("a call and a pipe to another are kept when a member %s", async (_
   await go(gone, cluster, [here, there]);
   await clock.advance(120_000);
   await settleAll();
-  await expect(unanswered).rejects.toMatchObject({
-    code: expect.stringMatching(/^(?:UNAVAILABLE|TIMED_OUT)$/),
-  });
+  await expect(unanswered).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect([lost!.signal.aborted, kept!.signal.aborted]).toEqual([true, false]);
   release.resolve();
   expect(await answered).toEqual({ is: "answered" });

@@ -232,6 +232,7 @@ it("what ends just before a command can hear of it is seen all the same", async 
   await startSocketAgent(line);
   await line.print("agents", "approve", "--all-pending", "--yes");
   const go = join(line.folder, "go");
+  onTestFinished(() => writeFileSync(go, ""));
   await line.run("run", "--on", "*", "--yes", "--no-wait", "--", `until [ -e ${go} ]; do sleep 0.05; done`);
   const rollout = (await line.print("rollouts", "list", "-o", "name")).trim();
   const real = fetch;

@@ -212,27 +212,6 @@ describe("systemd", () => {
 });
 
 describe("OpenRC and sysvinit", () => {
-  test.each([
-    ["openrc", openrc, "rc-service -- web status", [1, 3, 8, 16, 32], 2],
-    ["sysvinit", sysvinit, "service web status", [1, 2, 3], 4],
-  ])(
-    "%s tells by exit codes whether a service runs, and any other is an error",
-    async (_name, provider, line, down, bad) => {
-      for (const exitCode of [0, ...down]) {
-        const { machine } = answering("x", { [line]: { exitCode } });
-        placeFile(machine.host, "/etc/init.d/web");
-        expect(await provider.query("web", machine)).toEqual({
-          running: exitCode === 0,
-          enabled: false,
-          masked: false,
-        });
-      }
-      const { machine } = answering("x", { [line]: { exitCode: bad } });
-      placeFile(machine.host, "/etc/init.d/web");
-      await expect(provider.query("web", machine)).rejects.toMatchObject({ code: "COMMAND_FAILED" });
-    },
-  );
-
   test("OpenRC disables a service in each runlevel that has it", async () => {
     const { machine, lines } = answering("x", {
       "rc-service -- web status": "",
