@@ -79,9 +79,11 @@ it("a server takes in nobody who follows a newer one; a stranger who says so is 
   expect([member.nodeId, member.heard]).toEqual([known.nodeId, []]);
   expect(refusals()).toHaveLength(2);
   expect(test.events.filter(({ event_type }) => event_type === "agent.connected")).toHaveLength(1);
+  const { epoch } = await test.orchestrator.restores.get(systemCaller);
+  expect(epoch?.number).not.toBe(far.number);
   expect(await statusOf(test)).toEqual([
     "degraded",
-    expect.stringContaining(`epoch ${far.number}`) as string,
+    `Superseded: agent ${known.nodeId} follows a newer server of epoch ${far.number}; this one is of epoch ${epoch?.number}.`,
   ]);
   const { superseded_by } = await test.orchestrator.restores.get(systemCaller);
   expect(superseded_by).toEqual({ number: far.number, node_id: known.nodeId });

@@ -7,7 +7,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
-import { approved } from "../support/leaving-agents.ts";
+import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { sendSample } from "../support/sent-samples.ts";
 
 type SentAgent = Awaited<ReturnType<typeof approved>>;
@@ -83,6 +83,18 @@ test("agents that went away are told until they are back", async () => {
   expect(await needs(fleet)).toEqual([]);
 });
 
+test("more agents that went away than are named are all counted", async () => {
+  await using fleet = await createTestOrchestrator();
+  const all: SentAgent[] = [];
+  for (let number = 1; number <= 6; number++) all.push(await approved(fleet, number));
+  await leave(fleet, ...all);
+  for (let minute = 0; minute < 3; minute++) await fleet.clock.advance(60_000);
+  const { agents, attention } = await summaryOf(fleet);
+  expect(agents.away).toBe(6);
+  expect(attention).toMatchObject([{ kind: "away_agents", count: 6 }]);
+  expect(attention[0]!.agents).toHaveLength(5);
+});
+
 test("agents that were rejected while they were told away do not count, nor after a kill in between", async () => {
   const data = new MemoryData();
   const away = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
@@ -148,6 +160,20 @@ test("an operation that nobody heard of counts for as long as its agent may tell
   await orchestrator.agents.remove(systemCaller, { node_id });
   await settleAll();
   expect(await summaryOf(fleet)).toMatchObject({ operations: { unknown: 0 }, attention: [] });
+});
+
+test("an agent with several operations that nobody heard of is named once, and each is counted", async () => {
+  await using fleet = await createTestOrchestrator();
+  await fleet.orchestrator.modules.upload(systemCaller, { content: file("/web") });
+  const { nodeId: node_id } = await approved(fleet, 1);
+  for (let time = 0; time < 2; time++) {
+    if (time > 0) await connect(fleet, 1);
+    const unheard = { node_id, modules: ["web"], timeout_seconds: 10, wait_seconds: 0 };
+    await fleet.orchestrator.operations.apply(systemCaller, unheard);
+    for (let minute = 0; minute < 5; minute++) await fleet.clock.advance(60_000);
+  }
+  const unknown = (await summaryOf(fleet)).attention.filter(({ kind }) => kind === "unknown_operations");
+  expect(unknown).toMatchObject([{ count: 2, agents: [{ node_id }] }]);
 });
 
 test("alarms are counted by severity, and machines with many hide no other that has one", async () => {
