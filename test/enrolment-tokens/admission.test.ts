@@ -67,6 +67,18 @@ describe("an agent that comes with a token", () => {
     expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1, status: "active" });
   });
 
+  it("leaves at the token when it was used last", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolmentTokens } = test.orchestrator;
+    const { token, id, ...made } = await enrolmentTokens.create(systemCaller, { uses: 2 });
+    for (const n of [1, 2, 3]) {
+      await test.clock.advance(60_000);
+      await come(test, n, token);
+    }
+    const second = new Date(Date.parse(made.created_at) + 120_000).toISOString();
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 2, last_used_at: second });
+  });
+
   it("is found by the selectors that its tags match", async () => {
     await using test = await createTestOrchestrator();
     const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { tags: { role: "db" } });
@@ -195,8 +207,13 @@ describe("machines of one hostname", () => {
 });
 
 describe("a token that does not count leaves its agent waiting, and operators are told why:", () => {
-  it("it has expired, by the time that never goes back", async () => {
+  it.each([
+    ["is right", 0],
+    ["was set ahead", 86_400_000],
+    ["was set back", -86_400_000],
+  ])("it has expired, by the time that never goes back, made while the clock %s", async (_how, jumpMs) => {
     await using test = await createTestOrchestrator();
+    test.clock.jump(jumpMs);
     const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, {
       expires_in_seconds: 60,
       uses: 5,

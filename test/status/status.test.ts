@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { silentLogger, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { approved, leave } from "../support/leaving-agents.ts";
 
 it("the status is degraded while nothing can be written, and says why to those who signed in", async () => {
   const data = new MemoryData();
@@ -95,4 +96,37 @@ it("a minute more or less, and what a time server corrects bit by bit, is no jum
     await clock.advance(60_000);
   }
   expect(await orchestrator.status.get(systemCaller)).toMatchObject({ status: "ok" });
+});
+
+it("agents that refuse every command are counted, and named up to three, for as long as they are connected", async () => {
+  await using test = await createTestOrchestrator();
+  const { modules, operations, status } = test.orchestrator;
+  await modules.upload(systemCaller, { content: "name: motd\nresources: []\n" });
+  const agents: Awaited<ReturnType<typeof approved>>[] = [];
+  for (let number = 1; number <= 5; number++) {
+    const agent = await approved(test, number);
+    agents.push(agent);
+    for (let time = 0; time < 3; time++) {
+      const planned = operations.plan(systemCaller, { node_id: agent.nodeId, modules: ["motd"] });
+      let { message } = await agent.heard.next("message");
+      while (message.type !== "plan") ({ message } = await agent.heard.next("message"));
+      const error = { code: "STORAGE_FULL", message: "No space is left." };
+      agent.say({ type: "reply", id: message.id, error });
+      expect(await planned).toMatchObject({ status: "failed" });
+    }
+  }
+  const detail = async () =>
+    (await status.get(systemCaller)).checks?.find(({ name }) => name === "agents")?.detail;
+  const named = (from: number) =>
+    agents
+      .slice(from, from + 3)
+      .map(({ nodeId }) => `${nodeId} (STORAGE_FULL)`)
+      .join(", ");
+  expect(await detail()).toBe(`Refuse every command: ${named(0)} and 2 more.`);
+  await leave(test, agents[0]!);
+  expect(await detail()).toBe(`Refuse every command: ${named(1)} and 1 more.`);
+  await leave(test, agents[1]!);
+  expect(await detail()).toBe(`Refuse every command: ${named(2)}.`);
+  await leave(test, ...agents.slice(2));
+  expect(await detail()).toBeUndefined();
 });
