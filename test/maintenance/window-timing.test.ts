@@ -93,6 +93,14 @@ describe("a window that goes on", () => {
     });
   });
 
+  it("is told to have ended within half a minute of a clock that is set past its end", async () => {
+    await create({ ends_at: at(60) });
+    await waitFor(() => expect(told()).toHaveLength(1));
+    test.clock.jump(90 * minuteMs);
+    await advance(0.5);
+    await waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(90.5)]));
+  });
+
   it("goes on longer where it is given a later end, as the same occurrence", async () => {
     const window = await create({ ends_at: at(60) });
     await waitFor(() => expect(told()).toHaveLength(1));
@@ -106,6 +114,12 @@ describe("a window that goes on", () => {
 });
 
 describe("a window with a schedule", () => {
+  it("is told to have ended when its occurrence did, not when it comes no more", async () => {
+    await create({ schedule: nightly(60), ends_at: at(10_000) });
+    await advance(60);
+    await waitFor(() => expect(told()[1]).toEqual(["ended", at(0), at(60)]));
+  });
+
   it("whose occurrence is ended comes again, and is told each time", async () => {
     const window = await create({ schedule: nightly(120) });
     await advance(30);
