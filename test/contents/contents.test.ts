@@ -151,3 +151,21 @@ it("a content that somebody else claims between the look for references and its 
   await refer("a", hash);
   expect(await contents.read("snapshot", hash)).toEqual(toUtf8("content"));
 });
+
+it("a content that another process removes after its claim is loose again where it is saved once more", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const { storage, contents, sweep } = await opened(new MemoryStorage({ clock, data }), clock);
+  const hash = await contents.save("snapshot", toUtf8("content"));
+  const id = `snapshot-${hash}`;
+  // The other one had seen it loose for long enough.
+  await storage.commit([
+    { kind: "delete", collection: "loose_contents", key: id },
+    { kind: "dropBlob", id },
+  ]);
+  expect(await contents.save("snapshot", toUtf8("content"))).toBe(hash);
+  await sweep();
+  await clock.advance(2 * hourMs);
+  await sweep();
+  expect(data.blobs.size).toBe(0);
+});
