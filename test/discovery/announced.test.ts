@@ -47,7 +47,7 @@ it("a hundred networks are on record, the first three in words, however many the
   await using test = await createTestOrchestrator({ datagrams: { ...machine, addresses } });
   expect((await broadcast(test)).sent_to).toEqual(networks);
   const [event] = test.events.filter(({ event_type }) => event_type === "discovery.announced");
-  expect(event?.metadata.sent_to).toEqual(networks.slice(0, 100));
+  expect(event?.metadata).toEqual({ sent_to: networks.slice(0, 100) });
   expect(event?.summary).toBe("An announcement was sent to 10.0.0.255, 10.0.1.255, 10.0.2.255 and others");
 });
 
