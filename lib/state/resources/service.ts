@@ -182,12 +182,8 @@ async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machin
     if (!wanted.includes(verb)) continue;
     await provider.act(verb, spec.name, machine);
     // A mask hides that what it is on is not there any more.
-    if (
-      verb === "unmask" &&
-      spec.was_known === true &&
-      isGone(spec, await provider.query(spec.name, machine))
-    )
-      return;
+    const mayHaveGone = verb === "unmask" && spec.was_known === true;
+    if (mayHaveGone && isGone(spec, await provider.query(spec.name, machine))) return;
   }
 }
 
