@@ -13,6 +13,7 @@ import { TestAgent } from "../../lib/testing/test-agent.ts";
 import type { SocketTransportOptions } from "../../lib/transport/socket-transport.ts";
 import type { TransportHandlers } from "../../lib/transport/transport.ts";
 import type { AgentMessage, MessageOf } from "../../lib/wire/messages.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { startTransport } from "../support/started-transport.ts";
 
 const operationId = "01890000-0000-7000-8000-000000000002";
@@ -81,11 +82,11 @@ async function startScene(clock: Clock, more: Partial<TransportHandlers> & Socke
 /** Measures the longest time between two turns of the event loop, in milliseconds of the processor, and counts them. */
 function watchTurns(): { end(): { longestMs: number; turns: number } } {
   let [longestMs, turns, isOn] = [0, 0, true];
-  let last = process.cpuUsage();
+  let last = cpuMs();
   const turn = (): void => {
-    const { user, system } = process.cpuUsage(last);
-    longestMs = Math.max(longestMs, (user + system) / 1_000);
-    last = process.cpuUsage();
+    const now = cpuMs();
+    longestMs = Math.max(longestMs, now - last);
+    last = now;
     turns += 1;
     if (isOn) setImmediate(turn);
   };
