@@ -102,7 +102,8 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
   if (!differs && owed === applied.owed) return;
   const identityOf = (resource: ResolvedResource): string => names.of(resource);
   const { types, host } = context;
-  applied.replace(inheritParts([...known.values()], noted, { types, identityOf, host }), owed);
+  const handing = { types, identityOf, host, desired: resourcesOf(operation) };
+  applied.replace(inheritParts([...known.values()], noted, handing), owed);
 }
 
 /** Whatever was applied may have been taken away, or changed, by what the journal lost. */

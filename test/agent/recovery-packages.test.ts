@@ -1,4 +1,4 @@
-/** Two modules whose lists share a package, and an agent that is killed at any moment of the removal of one of them. */
+/** Lists that share a package, of two modules or of two versions of one, and an agent that is killed at any moment in between. */
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -89,6 +89,25 @@ test("what was left for the other module goes with it", async () => {
     await run(crashed, removal(4, "a"));
     expect(crashed.apt.list()).toEqual(["nginx 1"]);
     await run(crashed, removal(5, "b"));
+    expect(crashed.apt.list()).toEqual([]);
+    expect(new AppliedSet(crashed.stateDir).resources).toEqual([]);
+  }
+});
+
+const versions = [["nginx"], ["nginx", "curl"]].map((name) => declare([{ id: "p", type: "package", name }]));
+test.each([
+  ["longer", versions],
+  ["shorter", versions.toReversed()],
+])("what a list brought goes with it, although it became %s meanwhile", async (_how, [first, second]) => {
+  const machine = makeMachine();
+  const scope = ["m"];
+  await run(machine, apply(1, { resources: first!, scope }));
+  const crashes: Machine[] = [];
+  await run(machine, apply(2, { resources: second!, scope }), () => crashes.push(copyOf(machine)));
+  expect(new Set(crashes.map(({ apt }) => apt.list().join())).size).toBe(2);
+  for (const crashed of [...crashes, machine]) {
+    await run(crashed, apply(3, { resources: second!, scope }));
+    await run(crashed, removal(4, "m"));
     expect(crashed.apt.list()).toEqual([]);
     expect(new AppliedSet(crashed.stateDir).resources).toEqual([]);
   }

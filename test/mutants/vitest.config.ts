@@ -8,6 +8,8 @@ const exclude = [
   "test/**/*.real.test.ts",
   // What asks the compiler about the sources, or measures them: with all mutants in them at once they do not compile, and are long.
   "test/adapters/client/{bundle-size,generated,hover,input-types,package-types}.test.ts",
+  // Sets the umask of its process, which no thread may: Stryker runs tests in threads.
+  "test/state/agent-umask.test.ts",
 ];
 
 // Mutants that never end are ended by Stryker, which knows how long the tests took without any: this only keeps a slow machine from failing them.

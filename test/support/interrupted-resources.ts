@@ -10,17 +10,18 @@ import { runState, type StateRunResult } from "../../lib/state/run/engine.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { lawFolder, type LawSubject } from "../../lib/testing/resource-laws.ts";
 import { snapshot } from "../../lib/testing/snapshot.ts";
+import { declare } from "./state-fixture.ts";
 import { failCall, type FailingHost } from "./failing-host.ts";
 
 /** What was not as it should be, and which call had failed. */
 export type Interruption = string;
 
 class Machine {
-  readonly #subject: LawSubject;
+  readonly #subject: Pick<LawSubject, "types" | "observe">;
   readonly #host: Host;
   #applied: AppliedResource[] = [];
 
-  constructor(subject: LawSubject, host: Host) {
+  constructor(subject: Pick<LawSubject, "types" | "observe">, host: Host) {
     this.#subject = subject;
     this.#host = host;
   }
@@ -80,6 +81,65 @@ export async function interruptResource(
   for (const interrupt of [interruptPlan, interruptApply, interruptRemoval]) {
     let at = 0;
     while ((await interrupt({ begin, desired, before, made, at, found })) !== null) at += 1;
+  }
+  return found;
+}
+
+/** A resource whose definition changes, and what is the case on the machine besides. */
+export type ChangedSubject = Pick<LawSubject, "prepare" | "observe"> & {
+  versions: readonly [from: JsonObject, to: JsonObject];
+  /** Whether both leave the same on the machine. Default: false. */
+  isAlike?: boolean;
+};
+
+/**
+ * Fails each call of the apply that brings a machine from one version of a resource to the other, once. Whatever follows then - the same
+ * again, the first version, a removal - it leaves what it leaves where nothing fails.
+ */
+export async function interruptChange(
+  subject: ChangedSubject,
+  create: () => Host | Promise<Host>,
+): Promise<Interruption[]> {
+  const [from, to] = subject.versions.map((definition) => declare([{ id: "it", ...definition }]));
+  if (!from || !to) throw new Error("There are two versions.");
+  const begin = async (): Promise<Machine> => {
+    const host = await create();
+    await subject.prepare?.(host);
+    return new Machine(subject, host);
+  };
+  const applied = async (machine: Machine, desired: readonly ResolvedResource[]): Promise<string> => {
+    const result = await machine.run("apply", desired);
+    return result.status === "succeeded" ? machine.look() : told(result);
+  };
+  const calm = await begin();
+  const seen = { none: await calm.look(), from: await applied(calm, from), to: await applied(calm, to) };
+  const found: Interruption[] = [];
+  const expectSeen = (what: string, is: string, wanted: string): void => {
+    if (is !== wanted) found.push(`${what}: ${is} instead of ${wanted}`);
+  };
+  if ((seen.from === seen.to) !== (subject.isAlike ?? false))
+    found.push(`the versions leave ${seen.from}, ${seen.to}`);
+  const back = await calm.run("apply", from);
+  if (back.status !== "succeeded") found.push(`back to the first version: ${told(back)}`);
+  expectSeen("a removal after both", await applied(calm, []), seen.none);
+  for (const [follower, desired] of Object.entries({
+    "the same again": to,
+    "the first version": from,
+    "a removal": [],
+  })) {
+    for (let at = 0, isOver = false; !isOver; at += 1) {
+      const machine = await begin();
+      await machine.run("apply", from);
+      const failing = machine.failing(at);
+      const { status } = await machine.run("apply", to, failing.host);
+      isOver = failing.failed() === null;
+      const which = `${follower} after ${failing.failed()} (${status})`;
+      const next = await applied(machine, desired);
+      if (desired === to) expectSeen(which, next, seen.to);
+      // How much of the other version is left depends on where it ended.
+      else if (desired === from && !next.startsWith("{")) found.push(`${which}: ${next}`);
+      expectSeen(`a removal after ${which}`, await applied(machine, []), seen.none);
+    }
   }
   return found;
 }

@@ -229,7 +229,8 @@ async function extendPrior(first: Prior, spec: PackageSpec, host: Host, signal: 
   const [provider, machine] = open(spec, { host, signal });
   const more = known.before ? await captureLater({ spec, prior: known }, provider, machine) : [];
   const before = [...(known.before ?? []), ...more];
-  const prior = more.length === 0 ? first : { ...first, spec: toJsonObject({ ...first.spec, before }) };
+  const isMore = more.length > 0 || namesOf(known).length < namesOf(spec).length;
+  const prior = isMore ? { ...first, spec: toJsonObject({ ...first.spec, name: spec.name, before }) } : first;
   const held = new Set(before.flatMap(({ name, hold }) => (hold === undefined ? [] : [name])));
   const asked = namesOf(spec).filter((name) => !held.has(name));
   if (spec.hold === undefined || asked.length === 0) return prior;

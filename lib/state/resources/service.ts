@@ -174,17 +174,23 @@ async function requireDoable(spec: ServiceSpec, changes: readonly Change[], mach
 async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
   const provider = open(spec, machine);
   await requireDoable(spec, changes, machine);
-  const wanted = changes.map(({ property, after }): ServiceVerb | undefined => {
-    if (property !== "masked" && property !== "enabled" && property !== "running") return undefined;
-    return verbs[property][after === true ? "true" : "false"];
-  });
+  const wanted = new Set(verbsFor(changes));
   for (const verb of verbOrder) {
-    if (!wanted.includes(verb)) continue;
+    if (!wanted.has(verb)) continue;
     await provider.act(verb, spec.name, machine);
-    // A mask hides that what it is on is not there any more.
-    const mayHaveGone = verb === "unmask" && spec.was_known === true;
-    if (mayHaveGone && isGone(spec, await provider.query(spec.name, machine))) return;
+    if (verb !== "unmask") continue;
+    // A mask hides whether what it is on starts with the machine, and that it is not there any more.
+    const state = await provider.query(spec.name, machine);
+    if (isGone(spec, state)) return;
+    for (const more of verbsFor(compare(spec, state))) wanted.add(more);
   }
+}
+
+function verbsFor(changes: readonly Change[]): ServiceVerb[] {
+  return changes.flatMap(({ property, after }): ServiceVerb[] => {
+    if (property !== "masked" && property !== "enabled" && property !== "running") return [];
+    return [verbs[property][after === true ? "true" : "false"]];
+  });
 }
 
 /** Whether a service that is to come back went since, as with its package. */

@@ -95,7 +95,8 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
     }
     const { failedAnew, ...walked } = await walk(items, run, run.mode === "plan" ? foresight : null);
     const identityOf = (resource: ResolvedResource): string => identities.of(resource);
-    walked.applied = inheritParts(walked.applied, applied, { types, identityOf, host: run.host });
+    const handing = { types, identityOf, host: run.host, desired: run.desired };
+    walked.applied = inheritParts(walked.applied, applied, handing);
     const error = await settle(run);
     const hasFailed = failedAnew || error !== undefined;
     return { status: statusOf(walked.results, run, hasFailed), ...walked, ...(error && { error }) };

@@ -43,20 +43,25 @@ export function tellDeclaredParts(
   }
 }
 
+/** What is known of a run where its parts are handed on. */
+interface Handing {
+  types: ResourceTypes;
+  identityOf: (resource: ResolvedResource) => string;
+  host: Digests;
+  /** What the run was to bring about. */
+  desired: readonly ResolvedResource[];
+}
+
 /**
  * What is applied, where parts of what went were left for others, or others have a part in the same text: what stood before is noted with
- * the others from then on.
+ * the others from then on. Where these were not brought about, it stays with what went, until they are.
  *
  * @param before - What was applied, by identity, in the order in which it was first applied.
  */
 export function inheritParts(
   after: readonly AppliedResource[],
   before: ReadonlyMap<string, AppliedResource>,
-  {
-    types,
-    identityOf,
-    host,
-  }: { types: ResourceTypes; identityOf: (resource: ResolvedResource) => string; host: Digests },
+  { types, identityOf, host, desired }: Handing,
 ): AppliedResource[] {
   // Most machines have nothing of the kind, and each run comes by here.
   const hasParts = ({ prior }: AppliedResource): boolean =>
@@ -67,6 +72,8 @@ export function inheritParts(
   const places = new Map([...before.keys()].map((identity, place) => [identity, place]));
   const placeOf = ({ resource }: AppliedResource): number => places.get(identityOf(resource)) ?? Infinity;
   const gone = [...before.values()].filter((entry) => !staying.has(identityOf(entry.resource)));
+  const waiting = desired.filter((resource) => !resource.skip && !staying.has(identityOf(resource)));
+  const kept: AppliedResource[] = [];
   let entries = inheritTexts(after, gone, { types, placeOf, host });
   for (const { resource, prior } of gone) {
     const type = prior && sharingType(prior, types);
@@ -77,8 +84,30 @@ export function inheritParts(
       const isOlder = placeOf(entry) < place;
       return entry.resource.type === type.type ? heirOf(entry, { type, left, isOlder }, types) : entry;
     });
+    const awaited = leftFor(waiting, { type, left }, types);
+    if (awaited) kept.push({ resource, prior: awaited });
   }
-  return entries;
+  if (kept.length === 0) return entries;
+  const inOrder = [...before.keys()];
+  const byIdentity = new Map([...entries, ...kept].map((entry) => [identityOf(entry.resource), entry]));
+  return [...new Set([...inOrder, ...byIdentity.keys()])].flatMap(
+    (identity) => byIdentity.get(identity) ?? [],
+  );
+}
+
+/** What of the parts of what went is left for resources that were not brought about; null = nothing. */
+function leftFor(
+  waiting: readonly ResolvedResource[],
+  { type, left }: { type: SharingType; left: { spec: unknown } },
+  types: ResourceTypes,
+): Prior | null {
+  return waiting.reduce<Prior | null>((prior, resource) => {
+    const target = resource.type === type.type ? read(resource, types).target : null;
+    const own = prior && readPrior(prior, type);
+    const heir = target && { spec: target.spec, prior: own?.spec ?? null, isOlder: false };
+    const spec = heir && type.sharing.inherit(left.spec, heir);
+    return spec ? { type: type.type, spec } : prior;
+  }, null);
 }
 
 /** What parts of texts that went noted of the whole is noted with those that came after them; who was there before saw it so. */

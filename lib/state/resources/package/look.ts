@@ -111,7 +111,8 @@ export async function captureStates(
 
 /**
  * What a later version is about to take away, and an earlier one found there and left alone: it comes back, too. What needs a
- * package of ours can't: that is to go.
+ * package of ours can't: that is to go. Where a version with fewer packages was not brought about in between, the prior knows of those
+ * alone: what stands of the others is captured as if for the first time.
  */
 export async function captureLater(
   { spec, prior }: { spec: WantedPackages; prior: WantedPackages },
@@ -119,17 +120,24 @@ export async function captureLater(
   machine: PackageMachine,
 ): Promise<PriorPackage[]> {
   const known = new Map(prior.before?.map((each) => [each.name, each]));
+  const asked = namesOf(spec).filter((name) => !namesOf(prior).includes(name));
+  const anew = asked.length > 0 ? await captureStates({ ...spec, name: asked }, provider, machine) : [];
   const found = await look(spec, provider, machine);
   const leaving = found.flatMap(({ work, state, wanted }) =>
     work === "remove" && state.version !== null ? [wanted.name] : [],
   );
   const takesOurs = leaving.some((name) => known.get(name)?.installed === false);
   const effects = takesOurs ? null : await foretell(found, provider, machine);
-  const goes = [...leaving, ...(effects?.removes ?? [])].filter((name) => !known.has(name));
-  if (goes.length === 0) return [];
+  const captured = new Set(anew.map(({ name }) => name));
+  const goes = [...leaving, ...(effects?.removes ?? [])].filter(
+    (name) => !known.has(name) && !captured.has(name),
+  );
+  const more = anew.filter(({ name }) => !known.has(name));
+  if (goes.length === 0) return more;
   const autos = new Set(await provider.dependencies?.(goes, machine));
   const stood = prior.others === undefined ? new Set(goes) : unpackNames(prior.others);
-  return goes
+  const later = goes
     .filter((name) => stood.has(name) || !autos.has(name))
     .map((name) => ({ name, installed: true, ...(autos.has(name) && { auto: true }) }));
+  return [...more, ...later];
 }
