@@ -102,7 +102,8 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
   if (!differs && owed === applied.owed) return;
   const identityOf = (resource: ResolvedResource): string => names.of(resource);
   const { types, host } = context;
-  const handing = { types, identityOf, host, desired: resourcesOf(operation) };
+  // What was desired and not begun is not known here.
+  const handing = { types, identityOf, host, desired: [] };
   applied.replace(inheritParts([...known.values()], noted, handing), owed);
 }
 
@@ -149,7 +150,8 @@ class Asked {
     const { state, removal, captured, identity } = change;
     if (state === "untouched") return before;
     if (removal) {
-      if (state === "changed") return null;
+      // What it left for resources that were not begun is nobody's yet: it stays with what went.
+      if (state === "changed" && !this.#hasParts(identity)) return null;
       return (await this.#isAsBefore(identity, before?.prior ?? null)) ? null : before;
     }
     const item = this.#items.get(identity);
@@ -157,6 +159,10 @@ class Asked {
     const after = claimedBy(before, captured ? toNoted(captured) : newVersion(before, change));
     if (state === "changed" || isOurs(before)) return after;
     return (await this.#isAsBefore(identity, captured?.prior ?? null)) ? before : after;
+  }
+
+  #hasParts(identity: string): boolean {
+    return this.#items.get(identity)?.target?.type.sharing !== undefined;
   }
 
   /** What says nothing of the machine can't be compared with it: it was changed if that was begun. */
