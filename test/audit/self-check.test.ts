@@ -223,7 +223,7 @@ describe("the self check of the audit log", () => {
   });
 
   it(
-    "goes on where it was noted, after a process that was killed in the middle",
+    "notes where it is while the log grows, and goes on there after a process that was killed",
     { timeout: 60_000 },
     async () => {
       const [folder, clock] = [newFolder(), new FakeClock()];
@@ -232,8 +232,14 @@ describe("the self check of the audit log", () => {
         await using test = await live(folder, clock);
         await add(test, 25_000);
         await caughtUp(test);
+        const reading = vi.spyOn(test.storage, "readLog");
         clock.leap(weekMs);
+        // The log grows while the pass is under way.
+        const readings = () => reading.mock.calls.filter(([, query]) => query?.from === 1001).length;
+        await checked(test, () => readings() > 0);
+        await add(test, 10);
         await checked(test, (check) => (check?.pass?.sequence ?? 0) >= 20_000);
+        expect(readings()).toBe(1);
         cpSync(folder, killed, { recursive: true });
         await test.storage.close();
       }

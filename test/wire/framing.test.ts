@@ -57,6 +57,19 @@ describe("a message", () => {
   });
 });
 
+test("what was taken stays as it is, whatever comes after it", () => {
+  const message = (byte: number): Uint8Array => new Uint8Array(3 * fragmentBytes).fill(byte);
+  const reassembly = new Reassembly();
+  const taken = [1, 2, 3].flatMap((byte) =>
+    frameMessage(message(byte)).map((frame) => ({ byte, ...reassembly.take(frame) })),
+  );
+  expect(taken.map(({ isWhole }) => isWhole)).toEqual([1, 2, 3].flatMap(() => [false, false, true]));
+  for (const [at, { byte, bytes }] of taken.entries()) {
+    const length = ((at % 3) + 1) * fragmentBytes;
+    expect(Buffer.compare(bytes, message(byte).subarray(0, length))).toBe(0);
+  }
+});
+
 test.each([
   ["a message inside another", [fragment(fragmentBytes), whole]],
   ["an empty fragment", [fragment(0)]],
