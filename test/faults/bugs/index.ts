@@ -23,6 +23,7 @@ import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
+import { versionBugs } from "./version-bugs.ts";
 
 export type { Bug } from "./bugs.ts";
 
@@ -53,4 +54,5 @@ export const bugs: readonly Bug[] = [
   ...stateBugs,
   ...surfaceBugs,
   ...unnoticedBugs,
+  ...versionBugs,
 ];
