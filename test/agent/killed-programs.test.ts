@@ -44,6 +44,8 @@ describe.runIf(process.platform === "linux").each(kinds)("an agent that holds pr
       },
     });
     await machine.untilNoted(4);
+    // A script in the middle would go on writing into a folder that is to go.
+    await second.says(/"status":"succeeded"/);
     expect(machine.overlaps()).toBe("");
     await second.kill("SIGKILL");
   });

@@ -20,7 +20,7 @@ describe("the examples of the guides and of docstrings", () => {
     console.info(
       `${examples.length} examples of the guides and ${inSources.length} of docstrings compile alone.`,
     );
-  }, 120_000);
+  }, 600_000);
 
   it("call every verb of an orchestrator", async () => {
     await using product = await createTestOrchestrator();

@@ -24,6 +24,8 @@ interface Attack {
   /** One frame of the whole text, which no honest agent sends above 256 KiB. */
   isWhole?: boolean;
   handlers?: Partial<TransportHandlers>;
+  /** How long the end of it is waited for, milliseconds. Default: longer than any machine takes. */
+  patienceMs?: number;
 }
 
 /** Has an agent say something over the real protocol; tells how it ended, and the longest time for which nothing else ran. */
@@ -32,6 +34,7 @@ async function attack({
   text,
   isWhole = false,
   handlers = {},
+  patienceMs = 30_000,
 }: Attack): Promise<{ end: string; stallMs: number; opened: number }> {
   const transport = new MemoryTransport();
   let opened = 0;
@@ -86,7 +89,7 @@ async function attack({
     agent.socket.send(frame);
     await nextTurn();
   }
-  const said = await Promise.race([end, timeOut()]);
+  const said = await Promise.race([end, nothingIn(patienceMs)]);
   const stallMs = await stalls.stop();
   await transport.stop();
   return { end: said, stallMs, opened };
@@ -96,8 +99,8 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function timeOut(): Promise<string> {
-  return new Promise((resolve) => setTimeout(() => resolve("nothing"), 500).unref());
+function nothingIn(ms: number): Promise<string> {
+  return new Promise((resolve) => setTimeout(() => resolve("nothing"), ms).unref());
 }
 
 /** Measures the longest time between two turns of the event loop, in milliseconds of the processor. */
@@ -158,7 +161,7 @@ describe("an approved agent", () => {
     const asked: unknown[] = [];
     const text = '{"type":"metrics","samples":[{"no":"sample"}],"gap":"no"}';
     const isWanted = async (_: string, head: unknown) => (asked.push(head), false);
-    const { end } = await attack({ status: "approved", text, handlers: { isWanted } });
+    const { end } = await attack({ status: "approved", text, handlers: { isWanted }, patienceMs: 500 });
     expect(end).toBe("nothing");
     expect(asked).toEqual([{ type: "metrics", operationId: null }]);
     expect((await attack({ status: "approved", text })).end).toBe("PROTOCOL_ERROR");

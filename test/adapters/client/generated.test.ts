@@ -59,7 +59,7 @@ it("compiles under strict flags and talks to a server", async () => {
     problem: { status: 400, code: "MODULE_INVALID", errors: [{ line: 2, message: expect.any(String) }] },
     missing: "NOT_FOUND",
   });
-}, 120_000);
+}, 600_000);
 
 it("does not compile where it says what the description does not know", async () => {
   await using product = await createTestOrchestrator();
@@ -67,7 +67,7 @@ it("does not compile where it says what the description does not know", async ()
   const wrong = program.replace('"pending"', '"unheard"').replace('"/modules/{name}"', '"/module/{name}"');
   const folder = await generate(server, wrong);
   expect(typeErrors(join(folder, "program.ts")).length).toBeGreaterThanOrEqual(2);
-}, 120_000);
+}, 600_000);
 
 /** A folder with the client that the server's description gives, and a program that uses it. */
 async function generate(server: TestServer, text: string): Promise<string> {
