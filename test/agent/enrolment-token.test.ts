@@ -125,7 +125,7 @@ describe("an agent with a token", () => {
     }
     await test.storage.commit([{ kind: "delete", collection: "agents", key }]);
     await using again = await start(test, { stateDir, enrolmentToken: token });
-    await expect.poll(() => again.agent.status, { timeout: 5_000 }).toBe("approved");
+    await expect.poll(() => again.agent.status, { timeout: 30_000 }).toBe("approved");
     expect(again.logger.of("warn")).toEqual([]);
     expect(await test.orchestrator.agents.get(systemCaller, { node_id: key })).toMatchObject({
       approved_by: expect.stringContaining("enrolment token") as string,

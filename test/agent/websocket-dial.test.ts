@@ -76,7 +76,7 @@ test("masks what is readable, and leaves sealed frames, which read as random byt
   for (const frame of ["readable one", sealed, "readable two", long, "readable three"]) socket.send(frame);
   await socket.probe();
   socket.close(1000, "readable four");
-  await vi.waitFor(() => expect(server.clients.size).toBe(0));
+  await vi.waitFor(() => expect(server.clients.size).toBe(0), 30_000);
   expect(received.map(String)).toEqual(
     ["readable one", sealed, "readable two", long, "readable three"].map(String),
   );

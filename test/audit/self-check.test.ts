@@ -291,7 +291,7 @@ describe("the self check of the audit log", () => {
       await vi.waitFor(async () => {
         await clock.advance(100);
         expect(refused.mock.calls.some(([writes]) => isNote(writes))).toBe(true);
-      }, 10_000);
+      }, 30_000);
       await clock.advance(1_000);
       expect(await checkOf(test)).toMatchObject({ verified: { sequence: 400 } });
       expect(await told(test)).toEqual([]);
@@ -362,7 +362,7 @@ describe("the self check of the audit log", () => {
     await vi.waitFor(async () => {
       await clock.advance(100);
       expect(places().length).toBeGreaterThanOrEqual(3);
-    }, 10_000);
+    }, 30_000);
     await clock.advance(3 * hourMs);
     expect(places()).toEqual([...new Set(places())]);
     expect(await checkOf(test)).toMatchObject({ verified: { sequence: 400 } });

@@ -65,7 +65,7 @@ async function checkAndRepair(): Promise<string> {
 
 /** Cancels the newest apply while the daemon loads. */
 async function cancelWhileItLoads(): Promise<Operation> {
-  await vi.waitFor(() => expect(existsSync(at("loading"))).toBe(true), { timeout: 10_000 });
+  await vi.waitFor(() => expect(existsSync(at("loading"))).toBe(true), { timeout: 30_000 });
   const [newest] = await applies();
   return fleet.orchestrator.operations.cancel(systemCaller, { operation_id: newest!.operation_id });
 }

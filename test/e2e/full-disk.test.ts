@@ -61,7 +61,7 @@ test.skipIf(reason !== null)(
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
     rmSync(ballast);
-    await expect.poll(storage, { timeout: 5_000 }).toEqual(["ok", "ok"]);
+    await expect.poll(storage, { timeout: 30_000 }).toEqual(["ok", "ok"]);
     await upload("second");
     await client.assignments.remove("a0");
     await server.program.end("SIGKILL");

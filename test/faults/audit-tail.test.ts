@@ -60,14 +60,14 @@ test.each(faults)(
     for (let days = 1; days <= 120; days++)
       await client.request("PUT", "/audit/retention", { body: { retention_days: days } });
     await expect
-      .poll(() => readdirSync(join(folder, "logs", "audit")).length, { timeout: 5_000 })
+      .poll(() => readdirSync(join(folder, "logs", "audit")).length, { timeout: 30_000 })
       .toBeGreaterThan(2);
     expect(await client.audit.verify()).toMatchObject({ valid: true });
     // A checkpoint that is still under way would write over the damage, or begin the file that is damaged only afterwards.
     let tail = tailOf(folder);
     const before = () => tail.text;
     await expect
-      .poll(() => [before(), (tail = tailOf(folder)).text], { timeout: 5_000, interval: 100 })
+      .poll(() => [before(), (tail = tailOf(folder)).text], { timeout: 30_000, interval: 100 })
       .toSatisfy(([earlier, now]: string[]) => now !== "" && earlier === now);
     damage(tail);
     expect(await client.request("GET", "/audit/verify")).toMatchObject({

@@ -34,7 +34,7 @@ describeOnThrowawayMachine(
       ])
         extra("group", line);
       machine().output("install", "-d", "-o", "70001", "-g", "70001", "/home/ldap-user");
-      await expect.poll(() => host.users.userId("ldap-user"), { timeout: 10_000 }).toBe(70_001);
+      await expect.poll(() => host.users.userId("ldap-user"), { timeout: 30_000 }).toBe(70_001);
       expect([
         host.users.userName(70_001),
         host.users.groupId("ldap-staff"),

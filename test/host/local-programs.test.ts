@@ -148,7 +148,7 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     expect(readdirSync(join(folder, "state/running"))).toEqual([]);
     const zombies = (): number =>
       listProcesses().filter(({ parent, isZombie }) => isZombie && parent === process.pid).length;
-    await expect.poll(zombies, { timeout: 10_000 }).toBe(0);
+    await expect.poll(zombies, { timeout: 30_000 }).toBe(0);
   });
 
   test("that can't be started leave no note", async () => {

@@ -86,7 +86,7 @@ describe("an error about a template with a secret", () => {
     const params = { zone: "HUNTER2", list: [], map: {} };
     await assignments.create(systemCaller, { name: "web", selector: "*", modules: ["web"], params });
     const { rollout_id } = await rollouts.apply(systemCaller, { name: "web" });
-    await vi.waitUntil(async () => (await rollouts.get(viewer, { rollout_id })).status === "failed");
+    await vi.waitUntil(async () => (await rollouts.get(viewer, { rollout_id })).status === "failed", 30_000);
     const seen = JSON.stringify([
       await rollouts.get(viewer, { rollout_id }),
       await rollouts.agents(viewer, { rollout_id }),

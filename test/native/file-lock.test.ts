@@ -45,7 +45,7 @@ const stateOf = (pid: number): string => {
 };
 
 async function becomesZombie(pid: number): Promise<void> {
-  await expect.poll(() => stateOf(pid), { timeout: 10_000, interval: 10 }).toBe("Z");
+  await expect.poll(() => stateOf(pid), { timeout: 30_000, interval: 10 }).toBe("Z");
 }
 
 function isFree(take: (folder: string) => void, folder: string): boolean {
@@ -74,7 +74,7 @@ describe.runIf(process.platform === "linux").each(kinds)("the lock of %s", (_nam
     process.kill(pid, "SIGKILL");
     await becomesZombie(pid);
     // Its first thread is a zombie a moment before its last one is, and that one's files are closed.
-    await expect.poll(() => isFree(take, folder), { timeout: 2_000, interval: 5 }).toBe(true);
+    await expect.poll(() => isFree(take, folder), { timeout: 30_000, interval: 5 }).toBe(true);
     expect(stateOf(pid)).toBe("Z");
   });
 

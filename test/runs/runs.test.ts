@@ -112,7 +112,7 @@ describe("a run", () => {
     const run = await start({ node_ids: [agents[0]!.nodeId], script, timeout_seconds: 1 });
     expect(run.groups).toMatchObject([{ status: "timed_out", error: { code: "RESOURCE_TIMEOUT" } }]);
     const child = Number(readFileSync(join(folder, "child"), "utf8"));
-    await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 10_000);
+    await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 30_000);
   });
 
   it("does not wait for a child that goes on in the background", async () => {
@@ -161,7 +161,7 @@ describe("a run", () => {
       const now = await test.orchestrator.runs.get(systemCaller, { rollout_id: run.rollout_id });
       expect(now.status).toBe("cancelled");
       return now;
-    }, 10_000);
+    }, 30_000);
     expect(ended.counts).toMatchObject({ cancelled: 3 });
     expect(readFileSync(join(folder, "begun"), "utf8")).toBe("begun\n".repeat(2));
     const again = test.orchestrator.runs.cancel(systemCaller, { rollout_id: run.rollout_id });
@@ -174,14 +174,14 @@ describe("a run", () => {
     const node_ids = [agents[0]!.nodeId];
     const { rollout_id } = await start({ node_ids, script, wait_seconds: 0 });
     const standing = (): Promise<RunDetail> => test.orchestrator.runs.get(systemCaller, { rollout_id });
-    await vi.waitFor(() => expect(existsSync(join(folder, "begun"))).toBe(true), 5_000);
+    await vi.waitFor(() => expect(existsSync(join(folder, "begun"))).toBe(true), 30_000);
     // As a crash leaves it between the rollout and its operations: nothing further begins, and what runs was told nothing.
     await test.orchestrator.rollouts.cancel(systemCaller, { rollout_id });
     expect(await standing()).toMatchObject({ status: "stopping" });
     await test.orchestrator.runs.cancel(systemCaller, { rollout_id });
     await vi.waitFor(async () => {
       expect(await standing()).toMatchObject({ status: "cancelled", counts: { cancelled: 1 } });
-    }, 10_000);
+    }, 30_000);
     const again = test.orchestrator.runs.cancel(systemCaller, { rollout_id });
     await expect(again).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
@@ -219,7 +219,7 @@ describe("a run", () => {
     await vi.waitFor(async () => {
       const now = await test.orchestrator.runs.get(systemCaller, { rollout_id: queued.rollout_id });
       expect(now).toMatchObject({ status: "succeeded", counts: { succeeded: 3 } });
-    }, 10_000);
+    }, 30_000);
   });
 
   it("is told with its text, and never with its environment", async () => {

@@ -146,7 +146,7 @@ describe("a secret in a module", () => {
     await secrets().update(systemCaller, { name: "db", restriction: { selector: "env=prod" } });
     agent = await startAgent(fleet, { root: agent.root, stateDir: agent.stateDir });
     await expect
-      .poll(async () => (await details(waiting.operation_id)).status, { timeout: 5_000 })
+      .poll(async () => (await details(waiting.operation_id)).status, { timeout: 30_000 })
       .toBe("failed");
     expect((await details(waiting.operation_id)).error).toMatchObject({ code: "SECRET_UNAVAILABLE" });
   });

@@ -75,6 +75,6 @@ export async function deliveriesOf(
       expect(found.map(({ status }) => status)).toEqual(wanted);
       return found;
     },
-    { timeout: 10_000, interval: 5 },
+    { timeout: 30_000, interval: 5 },
   );
 }

@@ -43,7 +43,7 @@ export function joinTwoMachines(): [NetworkMachine, NetworkMachine] {
     const hasIPv6 = async (): Promise<boolean> => {
       const addresses = (): string => ip("-n", name, "-6", "address", "show", "dev", name, "scope", "link");
       // Duplicate address detection (RFC 4862, 5.4): until it is done, the address can't be used.
-      await vi.waitFor(() => expect(addresses()).not.toContain("tentative"), { timeout: 10_000 });
+      await vi.waitFor(() => expect(addresses()).not.toContain("tentative"), { timeout: 30_000 });
       return addresses().includes("fe80:");
     };
     return { address, interface: name, hasIPv6, within: ["ip", "netns", "exec", name] };

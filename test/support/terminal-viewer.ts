@@ -44,7 +44,7 @@ export class TestViewer {
       const found = this.messages.find((message) => message.type === type);
       if (!found) throw new Error(`no ${type} in ${JSON.stringify(this.messages)}: ${this.text.slice(-500)}`);
       return found;
-    }, 10_000);
+    }, 30_000);
   }
 
   /** Waits until what was shown matches. */

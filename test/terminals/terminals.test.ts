@@ -53,6 +53,6 @@ describe("a terminal", () => {
     await terminals.close(operator.caller, { session_id: opened.session_id });
     expect(await viewer.next("closed")).toMatchObject({ reason: "closed" });
     const pid = Number(/pid=(\d+)\./.exec(viewer.text)?.[1]);
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 30_000);
   });
 });

@@ -180,7 +180,7 @@ it("the newest sample of a machine is told alone", async () => {
   const { agent } = await startSocketAgent(line);
   await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
   const told = await vi.waitFor(() => line.print("metrics", "web-1", "load", "--now"), {
-    timeout: 15_000,
+    timeout: 30_000,
     interval: 300,
   });
   expect(told).toMatch(/^web-1: 2\d{3}-.*Z\nSERIES +VALUE\nload\.1 +[\d.]+\n/);

@@ -111,7 +111,7 @@ describe.skipIf(noMount !== null)("on a file system that is really full", () => 
     await waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
     rmSync(join(mount, "filler"));
     // Without another line: to be asked is enough.
-    await vi.waitFor(() => expect(sink.fault()).toBeNull(), { timeout: 3_000 });
+    await vi.waitFor(() => expect(sink.fault()).toBeNull(), { timeout: 30_000 });
     sink.write("after\n");
     await waitFor(() => expect(readFileSync(join(mount, "log"), "utf8")).toContain("after\n"));
     const lines = readFileSync(join(mount, "log"), "utf8").split("\n");

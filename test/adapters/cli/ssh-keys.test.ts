@@ -81,7 +81,7 @@ async function startSshAgent(...keys: string[]): Promise<string> {
     await once(asked, "connect");
     asked.destroy();
   };
-  await vi.waitFor(answers, { timeout: 10_000 });
+  await vi.waitFor(answers, { timeout: 30_000 });
   for (const key of keys)
     execFileSync("ssh-add", ["-q", key], { env: { ...process.env, SSH_AUTH_SOCK: socket }, stdio: "ignore" });
   return socket;

@@ -146,7 +146,7 @@ describe("requests that are sent ahead of the answers", () => {
     };
     const raw = await sendRaw(listening.port, head("GET /api/v1/me", "Host: a").repeat(3));
     for (const count of [1, 2, 3]) {
-      await expect.poll(() => finish.length, { timeout: 10_000 }).toBe(count);
+      await expect.poll(() => finish.length, { timeout: 30_000 }).toBe(count);
       await pause(50);
       expect(finish).toHaveLength(count);
       finish.at(-1)?.();

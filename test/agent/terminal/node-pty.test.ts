@@ -65,7 +65,7 @@ describe("a pseudoterminal", () => {
   it("hands over all of it to a reader that waits until the program has long ended", async () => {
     const one = run("head -c 3000 /dev/zero | tr '\\0' x");
     one.pty.pause();
-    await vi.waitFor(() => expect(() => process.kill(one.pty.pid, 0)).toThrow("ESRCH"), 5_000);
+    await vi.waitFor(() => expect(() => process.kill(one.pty.pid, 0)).toThrow("ESRCH"), 30_000);
     expect(one.bytes()).toBeLessThanOrEqual(3000);
     one.pty.resume();
     await one.exitCode;
@@ -95,7 +95,7 @@ describe("a pseudoterminal", () => {
         return false;
       }
     };
-    await vi.waitFor(() => expect(fs.readdirSync("/proc").filter(isMarked)).toEqual([]), 5_000);
+    await vi.waitFor(() => expect(fs.readdirSync("/proc").filter(isMarked)).toEqual([]), 30_000);
     expect(descriptors()).toBe(before);
   });
 
@@ -170,22 +170,22 @@ describe("a pseudoterminal", () => {
 
   it("ends what left the session and its parents, too", async () => {
     const one = run("(setsid sh -c 'echo pid=$$.; exec sleep 1000' &) ; sleep 1000", "node/detached");
-    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 5_000);
+    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 30_000);
     const pid = Number(/pid=(\d+)\./.exec(one.text())?.[1]);
     one.pty.kill();
     await one.exitCode;
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 30_000);
   });
 
   it.runIf(groups !== null)("ends what threw its mark away as well, where there are groups", async () => {
     const script = "(setsid env -i sh -c 'echo pid=$$.; exec sleep 1000' &) ; sleep 1000";
     const one = run(script, "node/unmarked", loadNodePty(groups));
-    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 5_000);
+    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 30_000);
     const pid = Number(/pid=(\d+)\./.exec(one.text())?.[1]);
     one.pty.kill();
     await one.exitCode;
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
-    await vi.waitFor(() => expect(groups?.found()).toEqual([]), 5_000);
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 30_000);
+    await vi.waitFor(() => expect(groups?.found()).toEqual([]), 30_000);
   });
 
   it("tells the program its size", async () => {
@@ -198,7 +198,7 @@ describe("a pseudoterminal", () => {
 
   it("goes on with everything else while a program does not read what is typed", async () => {
     const one = run("stty raw -echo; echo ready; sleep 1000");
-    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    await vi.waitFor(() => expect(one.text()).toContain("ready"), 30_000);
     let isTaken = false;
     const typed = one.pty.write(Buffer.alloc(1_000_000, "x")).then(() => (isTaken = true));
     const begun = performance.now();
@@ -214,7 +214,7 @@ describe("a pseudoterminal", () => {
 
   it("hands over every byte that is typed to a program that reads late", async () => {
     const one = run("stty raw -echo; echo ready; sleep 0.3; head -c 1000000 | sha256sum");
-    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    await vi.waitFor(() => expect(one.text()).toContain("ready"), 30_000);
     const bytes = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 7919) % 251));
     await one.pty.write(bytes);
     await one.exitCode;

@@ -15,7 +15,7 @@ describeOnThrowawayMachine(
       const row = "ldap-user:x:70001:70002:Of LDAP:/srv/home-of-ldap:/bin/sh\n";
       machine().write("/var/lib/extrausers/passwd", row);
       machine().output("install", "-d", "-o", "70001", "-g", "70002", "/srv/home-of-ldap");
-      await expect.poll(() => host.users.userId("ldap-user"), { timeout: 10_000 }).toBe(70_001);
+      await expect.poll(() => host.users.userId("ldap-user"), { timeout: 30_000 }).toBe(70_001);
       using state = new RealState({ host });
       const wanted = [{ id: "k", type: "authorized_key", user: "ldap-user", key }];
       const path = "/srv/home-of-ldap/.ssh/authorized_keys";

@@ -69,7 +69,7 @@ describeOnRealMachine(
     /** The daemon tells by itself; how soon is not in our hands. */
     const log = async (lines: string[]): Promise<void> => {
       const read = (): string[] => readFileSync(join(folder, "log"), "utf8").split("\n").filter(Boolean);
-      await expect.poll(read, { timeout: 10_000 }).toEqual(lines);
+      await expect.poll(read, { timeout: 30_000 }).toEqual(lines);
     };
 
     test("starts, enables, reloads and restarts it, and brings back what stood before", async () => {

@@ -61,6 +61,6 @@ describeOnRealMachine("a throwaway machine", { programs: ["unshare", "nsenter"],
     expect(group).toMatch(/\/fleetwright-\d+$/);
     child.kill("SIGKILL");
     await once(child, "close");
-    await expect.poll(() => processExists(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => processExists(pid), { timeout: 30_000 }).toBe(false);
   });
 });

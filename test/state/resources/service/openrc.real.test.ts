@@ -132,7 +132,7 @@ describeOnThrowawayMachine(
       await state.apply(wanted);
       await machine().restart();
       // The machine answers before the last of its services is there.
-      await vi.waitFor(() => expect(isRunning("site")).toBe(true), { timeout: 10_000 });
+      await vi.waitFor(() => expect(isRunning("site")).toBe(true), { timeout: 30_000 });
       expect(isRunning("law")).toBe(false);
       using after = start();
       expect(await after.apply(wanted)).toEqual(["kept unchanged none", "lost changed update"]);
