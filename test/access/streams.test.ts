@@ -1,7 +1,10 @@
 /** Streams that operators hold open: how many, and what is left of those that ended. */
 import { expect, it } from "vitest";
-import { systemCaller, type Caller } from "fleetwright";
+import { OrchestratorError, systemCaller, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { StoredDocument } from "../../lib/storage/storage.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 async function open({ orchestrator }: TestOrchestrator, caller: Caller, signal?: AbortSignal) {
   const stream = orchestrator.events.stream(caller, { types: ["module.*"] }, signal);
@@ -58,4 +61,28 @@ it("a stream of a session that ended between its look at the token and the openi
   await test.orchestrator.access.signOut(caller);
   const stream = await open(test, caller);
   expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
+
+/** A storage that can't tell of sessions for a while. */
+class ForgetfulStorage extends MemoryStorage {
+  isLost = false;
+
+  override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    if (this.isLost && collection === "sessions") throw new OrchestratorError("UNAVAILABLE");
+    return super.get(collection, key);
+  }
+}
+
+it("a stream ends where nobody can tell whether its session lives, and may be opened again after that", async () => {
+  const storage = new ForgetfulStorage();
+  await using test = await createTestOrchestrator({ storage });
+  const { caller } = await test.signIn("Viewer");
+  const stream = await open(test, caller);
+  let end: unknown;
+  void stream.next().then((item) => (end = item));
+  storage.isLost = true;
+  await test.clock.advance(30_000);
+  await waitFor(() => expect(end).toEqual({ done: true, value: undefined }));
+  storage.isLost = false;
+  for (const each of await openMany(test, caller, 32)) await each.return();
 });

@@ -6,6 +6,7 @@ import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { alarmEvents, alarmsNow, sendSample } from "../support/sent-samples.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -314,4 +315,73 @@ test("a full disk spends nothing of what may be told", async () => {
   await product.clock.advance(15_000);
   await sendSample(product, agent, { "load.1": 5 });
   expect(typesOf(product)).toEqual(["thresholdCrossed"]);
+});
+
+test("who is approved again is told one by one as a newcomer is", async () => {
+  await using product = await createTestOrchestrator();
+  await product.orchestrator.thresholds.create(systemCaller, busy);
+  let agent = await approved(product, 1);
+  await flap(product, agent, { samples: 18 });
+  for (const status of ["rejected", "approved"] as const)
+    await product.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status });
+  agent = await connect(product, 1);
+  await flap(product, agent, { samples: 18 });
+  expect(typesOf(product)).toHaveLength(36);
+  expect(typesOf(product)).not.toContain("alarmsFlapped");
+});
+
+test("that alarms can't be written is logged once for each time that the disk is full", async () => {
+  const data = new MemoryData();
+  const logger = new RecordingLogger();
+  await using product = await createTestOrchestrator({ storage: new MemoryStorage({ data }), logger });
+  await product.orchestrator.thresholds.create(systemCaller, busy);
+  const agent = await approved(product, 1);
+  const warned: number[] = [];
+  for (const { freeBytes, loads } of [
+    { freeBytes: 0, loads: [5, 5, 5] },
+    { freeBytes: Infinity, loads: [5] },
+    { freeBytes: 0, loads: [1, 1, 1] },
+  ]) {
+    data.freeBytes = freeBytes;
+    for (const load of loads) {
+      await product.clock.advance(15_000);
+      await sendSample(product, agent, { "load.1": load });
+    }
+    warned.push(logger.of("warn").filter((line) => line.startsWith("Alarms of an agent")).length);
+  }
+  data.freeBytes = Infinity;
+  expect(warned).toEqual([1, 1, 2]);
+});
+
+test("what flapped of one threshold goes on in what is told of its machine", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  await thresholds.create(systemCaller, { ...busy, name: "Load", severity: "critical" });
+  const others = ["process.count", "memory.used_bytes", "mount.used_bytes"];
+  for (const metric of others) await thresholds.create(systemCaller, { ...busy, name: metric, metric });
+  let agent = await approved(product, 1);
+  await flap(product, agent, { samples: 26 });
+  expect(typesOf(product).at(-1)).toBe("alarmsFlapped");
+  // For so long that what was told of it one by one is forgotten.
+  for (let each = 0; each < 10; each += 1) {
+    await product.clock.advance(870_000);
+    agent = await connect(product, 1);
+    await flap(product, agent, { samples: 2 });
+  }
+  await flap(product, agent, { samples: 24, names: others });
+  expect(typesOf(product).at(-1)).toBe("alarmsFlapped");
+  const before = alarmEvents(product).length;
+  await flap(product, agent, { samples: 2 });
+  expect(alarmEvents(product)).toHaveLength(before);
+  for (let minute = 0; minute < 32; minute += 1) {
+    await product.clock.advance(60_000);
+    await settleAll();
+  }
+  const types = typesOf(product);
+  const [began, ended] = ["thresholdCrossed", "thresholdRecovered"].map(
+    (told) => 24 + 3 * 12 - types.filter((type) => type === told).length,
+  );
+  const settled = alarmEvents(product).slice(before);
+  expect(settled.map(({ event_type }) => event_type)).toEqual(["metric.alarmsSettled"]);
+  expect(settled[0]!.metadata).toMatchObject({ threshold: null, began, ended, alarms: 0 });
 });

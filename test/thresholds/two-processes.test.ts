@@ -17,11 +17,17 @@ class CountingStorage extends MemoryStorage {
   readonly ends: number[] = [];
   lost = 0;
   isFull = false;
+  /** Whether somebody else is in the way of the next of them. */
+  isRaced = false;
 
   override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
     const ended = writes.filter((write) => write.kind === "delete" && write.collection === "alarms").length;
     if (ended === 0) return super.commit(writes, options);
     if (this.isFull) throw new OrchestratorError("STORAGE_FULL");
+    if (this.isRaced) {
+      this.isRaced = false;
+      throw new OrchestratorError("REVISION_CONFLICT");
+    }
     // As long as a commit takes to come to a database and back.
     await settleAll();
     try {
@@ -187,4 +193,29 @@ test("a full disk puts it off, and what stands by then stays", async () => {
   await pass(both, 70);
   const left = await alarmsNow(both.second);
   expect(left.map(({ node_id }) => node_id)).toEqual(Array(50).fill(nodeIds[0]));
+});
+
+test("a hundred that another process was in the way of end with the next try", async () => {
+  let storage!: CountingStorage;
+  await using both = await twoProcesses((clock) => (storage = new CountingStorage({ clock })));
+  const { id } = await alarmed(both);
+  storage.isRaced = true;
+  await both.second.orchestrator.thresholds.remove(systemCaller, { id });
+  await pass(both, 5);
+  expect(await alarmsNow(both.first)).toEqual([]);
+  expect(storage.ends).toEqual([100, 50, 100]);
+});
+
+test("a hundred that stay are not the end of those that go", async () => {
+  let storage!: CountingStorage;
+  await using both = await twoProcesses((clock) => (storage = new CountingStorage({ clock })));
+  const { id, nodeIds } = await alarmed(both);
+  const { thresholds, agents } = both.first.orchestrator;
+  const staying = nodeIds.slice(0, 2);
+  for (const node_id of staying) await agents.tags.set(systemCaller, { node_id, key: "role", value: "db" });
+  await thresholds.update(systemCaller, { id, selector: "role=db" });
+  await pass(both, 5);
+  const left = new Set((await alarmsNow(both.second)).map(({ node_id }) => node_id));
+  expect([...left].toSorted()).toEqual(staying.toSorted());
+  expect(storage.ends).toEqual([100, 50]);
 });
