@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex, type OrchestratorOptions } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 type AdminKeys = OrchestratorOptions["adminPublicKeys"];
 
@@ -57,4 +58,26 @@ it("who is known at the next start stays as they are, also with a lower role by 
   }
   const listed = await startWith(data, [{ public_key: ada.public_key, username: "ada" }, eve.public_key]);
   expect(Object.fromEntries(listed)).toEqual({ [ada.fallback]: "Admin", [eve.fallback]: "Viewer" });
+});
+
+it("an Admin whose name another process takes in that moment comes in with a name of their key", async () => {
+  const data = new MemoryData();
+  const ada = newKey();
+  const storage = new RacingStorage(
+    (writes) => writes.some((write) => write.kind === "put" && write.key === "ada"),
+    { data },
+  );
+  storage.before = () =>
+    storage.commit([{ kind: "put", collection: "operator_names", key: "ada", value: {}, expected: 0 }]);
+  const adminPublicKeys = [{ public_key: ada.public_key, username: "Ada" }];
+  await using test = await createTestOrchestrator({ storage, adminPublicKeys });
+  const { items } = await test.orchestrator.operators.list(systemCaller);
+  expect(items.map(({ username, role }) => [username, role])).toEqual([[ada.fallback, "Admin"]]);
+});
+
+it("where even the name of their key is taken the start says so", async () => {
+  const data = new MemoryData();
+  const ada = newKey();
+  await startWith(data, [{ public_key: newKey().public_key, username: ada.fallback }]);
+  await expect(startWith(data, [ada.public_key])).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
 });

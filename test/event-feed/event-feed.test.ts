@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { silentLogger, systemCaller } from "fleetwright";
 import type { Caller, EventPattern, EventStreamItem, Tracked } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { startAgent } from "../support/fleet.ts";
+import { SideClock } from "../support/side-clock.ts";
+import { handlesOf } from "../support/two-processes.ts";
 
 type Stream = AsyncGenerator<Tracked<EventStreamItem>, void>;
 
@@ -164,4 +167,20 @@ it("a stranger gets nothing", async () => {
   await using test = await createTestOrchestrator();
   const stream = test.orchestrator.events.stream({ kind: "anonymous" });
   await expect(stream.next()).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});
+
+it("each event has an id past those before it, also where the clocks of two processes are apart", async () => {
+  const clock = new FakeClock();
+  const behind = new SideClock(clock);
+  behind.wallOffsetMs = -60_000;
+  const handle = handlesOf(new MemoryStorage({ clock }));
+  await using first = await createTestOrchestrator({ clock, storage: handle() });
+  await using second = await createTestOrchestrator({ clock: behind, storage: handle() });
+  for (const [at, { orchestrator }] of [first, second, first, second].entries()) {
+    await clock.advance(1_000);
+    await orchestrator.modules.upload(systemCaller, newModule(`module-${at}`));
+  }
+  const ids = second.events.map(({ id }) => id);
+  expect(ids).toHaveLength(4);
+  expect(ids).toEqual(ids.toSorted());
 });
