@@ -10,15 +10,27 @@ import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetw
 import type { JsonObject } from "../../lib/json.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle, settleAll } from "../support/deferred.ts";
+import type { StoredDocument } from "../../lib/storage/storage.ts";
+import { deferred, settle, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
 
-async function setUp() {
-  const clock = new FakeClock();
+/** Reads of operations wait, where there is something to wait for. */
+class GatedReads extends MemoryStorage {
+  gate: Promise<void> | null = null;
+
+  override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    if (collection === "operations") await this.gate;
+    return super.get<T>(collection, key);
+  }
+}
+
+async function setUp(given: { clock?: FakeClock; storage?: MemoryStorage } = {}) {
+  const { clock = new FakeClock() } = given;
   const data = new MemoryData();
-  const test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const { storage = new MemoryStorage({ clock, data }) } = given;
+  const test = await createTestOrchestrator({ clock, storage });
   const agent = await connectScriptedAgent(test, undefined, clock);
   await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
   await test.orchestrator.modules.upload(systemCaller, { content: motd });
@@ -207,6 +219,28 @@ describe("an agent that is away", () => {
     test.transport.isConnected = (nodeId) => answers.shift() ?? isConnected(nodeId);
     await using again = await connectScriptedAgent(test, agent.keys);
     expect(await again.next("apply")).toMatchObject({ operation_id: first.operation_id });
+  });
+
+  it("gets the oldest where it comes while another that joins the line is read", async () => {
+    const clock = new FakeClock();
+    const storage = new GatedReads({ clock });
+    const { test, agent, node_id } = await setUp({ clock, storage });
+    await using _test = test;
+    await agent.link.stop();
+    await settle();
+    const input = { node_id, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
+    const first = await test.orchestrator.operations.apply(systemCaller, input);
+    await settleAll();
+    const gate = deferred();
+    storage.gate = gate.promise;
+    const second = test.orchestrator.operations.apply(systemCaller, input);
+    await settleAll();
+    await using again = await connectScriptedAgent(test, agent.keys, clock);
+    await settleAll();
+    gate.resolve();
+    await second;
+    await settleAll();
+    expect(again.commands).toMatchObject([{ operation_id: first.operation_id }]);
   });
 
   it("has what waits for 30 days kept for 30 days, longer than one timer holds", async () => {

@@ -96,6 +96,15 @@ test("drift and enforcement go on without what is forgotten", async () => {
   expect(resources.map(({ resource_id }) => resource_id)).toEqual(["conf"]);
 });
 
+test("one resource after another stays forgotten", async () => {
+  const third = `${web}  - { id: tail, type: file, path: /tail, content: ours }\n`;
+  await fleet.orchestrator.modules.upload(systemCaller, { content: third });
+  await apply({ modules: ["web"] });
+  for (const name of ["web/conf", "web/site"]) await forget(name);
+  const believed = await fleet.orchestrator.operations.believed(systemCaller, { node_id: agent.nodeId });
+  expect(believed.applied.map(({ resource_id }) => resource_id)).toEqual(["tail"]);
+});
+
 test.each([
   [["web/nope"], "The agent owns no web/nope. Nothing was forgotten."],
   [["web", "nope"], "The agent owns no nope. Nothing was forgotten."],

@@ -7,7 +7,7 @@ import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwrigh
 import { FakeClock } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { StoredDocument } from "../../lib/storage/storage.ts";
-import { settle } from "../support/deferred.ts";
+import { deferred, settle, settleAll } from "../support/deferred.ts";
 import { createScene } from "../support/rollout-scene.ts";
 import { emptyResult } from "../support/scripted-agent.ts";
 
@@ -20,6 +20,38 @@ class FailingReads extends MemoryStorage {
     return super.get<T>(collection, key);
   }
 }
+
+/** Hands out late what it has read of an operation, the so manieth time. */
+class LateReads extends MemoryStorage {
+  left = Infinity;
+  readonly isOver = deferred();
+
+  override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    const found = await super.get<T>(collection, key);
+    if (collection === "operations" && (this.left -= 1) === 0) await this.isOver.promise;
+    return found;
+  }
+}
+
+it("is answered as its agent says, whichever read of it comes when it has ended", async () => {
+  for (let late = 1; ; late += 1) {
+    const storage = new LateReads({ clock: new FakeClock() });
+    await using scene = await createScene(1, () => ({}), { storage });
+    const { agent, nodeId: node_id } = scene.agents[0]!;
+    storage.left = late;
+    const answer = scene.test.orchestrator.operations.apply(systemCaller, { node_id, modules: ["motd"] });
+    await settleAll();
+    // Where that read comes before it is sent, nothing goes on without it.
+    if (agent.commands.length === 0) storage.isOver.resolve();
+    const { operation_id } = await agent.next("apply");
+    agent.link.send(emptyResult(operation_id));
+    await settleAll();
+    storage.isOver.resolve();
+    const { status } = await answer;
+    expect({ late, status }).toEqual({ late, status: "succeeded" });
+    if (storage.left > 0) break;
+  }
+});
 
 it("ends as its agent says, whichever read of it fails once", async () => {
   for (let failing = 1; ; failing += 1) {
