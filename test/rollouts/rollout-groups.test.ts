@@ -377,23 +377,24 @@ it("an agent of which nothing was heard and that turns up before the end is in i
 it("groups, and the end, are known to the process that does not drive the rollout, too", async () => {
   await using two = await twoProcesses();
   const { first, second, clock } = two;
-  await first.orchestrator.modules.upload(systemCaller, { content: motd });
-  const assignment = { name: "all", selector: "*", modules: ["motd"] };
-  await first.orchestrator.assignments.create(systemCaller, assignment);
+  const { modules, assignments } = first.orchestrator;
+  await modules.upload(systemCaller, { content: motd });
+  await assignments.create(systemCaller, { name: "all", selector: "*", modules: ["motd"] });
   const agents: ScriptedAgent[] = [];
-  for (const name of ["a1", "a2"]) {
+  for (const name of ["a1", "a2", "a3"]) {
     const agent = await connectScriptedAgent(first, undefined, clock);
-    const { nodeId: node_id } = agent;
-    await first.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved", name });
+    const decision = { node_id: agent.nodeId, status: "approved", name } as const;
+    await first.orchestrator.agents.setStatus(systemCaller, decision);
     agents.push(agent);
   }
   const rollout_id = await plan({ test: first });
   const waiting = second.orchestrator.rollouts.get(systemCaller, { rollout_id, wait_seconds: 300 });
-  await answer({ agent: agents[0]! }, [planned("new")]);
-  await clock.advance(1_500);
-  expect((await changes({ test: second }, rollout_id)).items.map(({ count }) => count)).toEqual([1]);
-  await answer({ agent: agents[1]! }, [planned("new")]);
-  expect(await waiting).toMatchObject({ status: "succeeded", recap: { changed: 2 } });
-  expect((await changes({ test: second }, rollout_id)).items.map(names)).toEqual([["a1", "a2"]]);
+  for (const [at, agent] of agents.entries()) {
+    await answer({ agent }, [planned("new")]);
+    await clock.advance(1_500);
+    expect((await changes({ test: second }, rollout_id)).items.map(({ count }) => count)).toEqual([at + 1]);
+  }
+  expect(await waiting).toMatchObject({ status: "succeeded", recap: { changed: 3 } });
+  expect((await changes({ test: second }, rollout_id)).items.map(names)).toEqual([["a1", "a2", "a3"]]);
   for (const agent of agents) await agent.link.stop();
 });

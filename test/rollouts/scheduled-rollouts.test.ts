@@ -276,6 +276,22 @@ it("after an outage that is over the next one is tried again as soon as the firs
   expect(await rolloutsOf(scene.test)).toHaveLength(2);
 });
 
+it("is on time again after a clock that was wrong, also where nothing can be written when it is set right", async () => {
+  const clock = new FakeClock();
+  const storage = new FailingStorage({ clock });
+  await using scene = await createScene(1, () => ({}), { clock, storage, driftIntervalSeconds: 0 });
+  await scene.test.orchestrator.assignments.update(systemCaller, { name: "all", schedule });
+  clock.jump(1_000 * hourMs);
+  await pass({ clock }, 60_000);
+  expect(skips(scene.test)).toHaveLength(1);
+  storage.fails = () => new OrchestratorError("STORAGE_FULL");
+  clock.jump(-1_000 * hourMs);
+  await pass({ clock }, 60_000);
+  storage.fails = () => null;
+  await pass({ clock }, hourMs);
+  expect(await rolloutsOf(scene.test)).toHaveLength(1);
+});
+
 it("a hundred and fifty schedules that fail hold back no other", async () => {
   const clock = new FakeClock();
   const storage = new FailingStorage({ clock });
