@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 
 const secretsKey = new Uint8Array(32).fill(7);
@@ -41,6 +42,25 @@ it("a secret whose last days begin with the look is told of by that look", async
   await fleet.clock.advance(minuteMs);
   await expect.poll(told).toEqual(["secret.expiring", "secret.expired"]);
   expect(await due()).toEqual([]);
+});
+
+it("a secret that is changed is told of once more only where it has more time", async () => {
+  const { secrets } = fleet.orchestrator;
+  const change = async (more: object, waitMs = 2 * minuteMs): Promise<string[]> => {
+    await secrets.update(systemCaller, { name: "db", ...more });
+    await fleet.clock.advance(waitMs);
+    await settleAll();
+    return told();
+  };
+  await create(expiringIn(14 * dayMs));
+  expect(await change({ description: "of the shop" })).toEqual(["secret.expiring"]);
+  expect(await change({ value: "y" })).toEqual(["secret.expiring"]);
+  expect(await change(expiringIn(15 * dayMs), dayMs + minuteMs)).toEqual(Array(2).fill("secret.expiring"));
+  expect(await change({ value: "z" }, 14 * dayMs)).toEqual([
+    ...Array(2).fill("secret.expiring"),
+    "secret.expired",
+  ]);
+  expect(await change({ description: "over" })).toHaveLength(3);
 });
 
 it("a secret that expired before anybody looked is told of as expired alone", async () => {

@@ -70,6 +70,23 @@ it.each([
   expect((await second.orchestrator.notifications.list(systemCaller)).unread).toBe(0);
 });
 
+it("what comes is unread also where what was read when the clock was ahead is gone", async () => {
+  const { clock, start } = lives();
+  const first = await start();
+  clock.jump(3_650 * day);
+  await tell(first, "ada");
+  const { notifications } = first.orchestrator;
+  await notifications.readAll(systemCaller);
+  // As where there are too many.
+  const [{ id }] = (await notifications.list(systemCaller)).items as [{ id: string }];
+  await first.storage.commit([{ kind: "delete", collection: "notifications", key: id }]);
+  await first[Symbol.asyncDispose]();
+  clock.jump(-3_650 * day);
+  const second = await start();
+  await tell(second, "mary");
+  expect(await listed(second)).toEqual([["mary", false]]);
+});
+
 it("what came after a clock that was ahead goes when it is old, as all else does", async () => {
   const { clock, start } = lives();
   const first = await start();
