@@ -229,6 +229,15 @@ describe("of old operations", () => {
     expect((await old.storage.readLog(resultsLog)).entries).toHaveLength(0);
   });
 
+  it("nor are they where those of a younger operation are named already", async () => {
+    const old = await opened();
+    const value = { operation_id: "not yet" };
+    await old.storage.commit([{ kind: "append", log: resultsLog, at: 0, value }]);
+    await old.add({ kind: "apply", ...agent });
+    await old.rounds(1);
+    expect((await old.storage.readLog(resultsLog)).entries).toHaveLength(2);
+  });
+
   it("nothing goes while a clock that jumped says that it is old", async () => {
     const old = await opened();
     await old.add({ kind: "apply", ...agent });

@@ -34,6 +34,14 @@ describe("of more operations than are to be kept", () => {
     expect(removed).toEqual({ 249: [], 250: [], 251: [1], 352: [100, 2] }[count]);
   });
 
+  it("what goes with them is not counted as one of them", async () => {
+    const old = await openedFor(10);
+    const ids: string[] = [];
+    for (let n = 0; n < 160; n++) ids.push(await old.add({ kind: "check", ...agent }, `${n}`));
+    await removeSurplus(old);
+    expect(await old.ids()).toEqual(ids.slice(150));
+  });
+
   it("what is needed stays, and younger ones go in its place", async () => {
     const old = await openedFor(3);
     const running = await old.add({ kind: "apply", ...agent, status: "running" });

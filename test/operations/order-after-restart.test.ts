@@ -36,6 +36,32 @@ it("what waits begins in the order in which it was asked for, also over restarts
   expect(begun).toEqual(asked);
 });
 
+it("what a freeze held goes on in the order in which it was asked for, also after a restart with the clock set back", async () => {
+  await using scene = await createClockScene();
+  await scene.stopAgent();
+  const asked = [await queue(scene)];
+  await scene.stopServer();
+  scene.serverClock.wallOffsetMs -= year;
+  await scene.startServer();
+  const { maintenanceWindows } = scene.server.orchestrator;
+  const inMs = (ms: number): { ends_at: string } => ({
+    ends_at: new Date(scene.serverClock.now() + ms).toISOString(),
+  });
+  asked.push(await queue(scene));
+  const freeze = { reason: "the database moves", mode: "freeze" as const, ...inMs(600_000) };
+  const { id } = await maintenanceWindows.create(systemCaller, freeze);
+  const begun: string[] = [];
+  servicesOf(scene.server.orchestrator).operations.store.watch((after, before) => {
+    if (after.status === "running" && before === "queued") begun.push(after.operation_id);
+  });
+  await scene.startAgent();
+  await scene.meet();
+  expect(begun).toEqual([]);
+  await maintenanceWindows.update(systemCaller, { id, ...inMs(0) });
+  for (let second = 0; second < 10; second += 1) await scene.pass(1_000);
+  expect(begun).toEqual(asked);
+});
+
 it.each([
   ["that waits", "queued"],
   ["whose end nobody knows", "unknown"],
