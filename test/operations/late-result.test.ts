@@ -100,6 +100,34 @@ test.each(["first", "last"] as const)("the late result comes %s", async (order) 
   expect(known).toMatchObject([{ name: "motd", revision_applied: 2 }]);
 });
 
+test("what turns up late of one module is not the newest that is known of its machine", async () => {
+  await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  await using agent = await connectScriptedAgent(fleet);
+  const { nodeId: node_id } = agent;
+  const { agents, modules, operations } = fleet.orchestrator;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  for (const content of [newer, newer.replace("name: motd", "name: web").replaceAll("/etc/motd", "/etc/web")])
+    await modules.upload(systemCaller, { content });
+  const input = { node_id, wait_seconds: 0 };
+  const late = await operations.apply(systemCaller, { ...input, modules: ["motd"], timeout_seconds: 1 });
+  agent.link.send({ type: "reply", id: (await agent.next("apply")).id });
+  await settleAll();
+  await fleet.clock.advance(40_000);
+  const { operation_id } = await operations.apply(systemCaller, { ...input, modules: ["web"] });
+  agent.link.send({ type: "reply", id: (await agent.next("apply")).id });
+  for (const id of [operation_id, late.operation_id]) {
+    agent.link.send(emptyResult(id));
+    await settleAll();
+  }
+  expect(await operations.get(systemCaller, { operation_id: late.operation_id })).toMatchObject({
+    status: "succeeded",
+  });
+  const believed = await operations.believed(systemCaller, { node_id });
+  expect(believed.modules).toMatchObject([{ revision_applied: 1 }, { revision_applied: 1 }]);
+  expect(believed.operation_id).toBe(operation_id);
+  expect((await agents.get(systemCaller, { node_id })).last_apply).toMatchObject({ operation_id });
+});
+
 test("an agent that is stopping and refuses the question leaves open what became of the operation", async () => {
   await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
   await using agent = await connectScriptedAgent(fleet);

@@ -79,6 +79,21 @@ describe("a restored server", () => {
     expect(await scene.statusOf(await scene.apply())).toBe("succeeded");
   });
 
+  it("begins what waited where a newer apply was cancelled before it began", async () => {
+    await using scene = await createClockScene();
+    await scene.stopAgent();
+    const waiting = await scene.queue();
+    await scene.restore(scene.backup());
+    const newer = await scene.queue();
+    await resume(scene);
+    await scene.pass(1_000);
+    await scene.server.orchestrator.operations.cancel(systemCaller, { operation_id: newer.operation_id });
+    await scene.startAgent();
+    await scene.meet();
+    await scene.pass(minute);
+    expect([await scene.statusOf(waiting), await scene.statusOf(newer)]).toEqual(["succeeded", "cancelled"]);
+  });
+
   it("ends what the agent never heard of as not run, and has what waited wait for the word, then begin once", async () => {
     await using scene = await createClockScene();
     scene.isDeaf = true;

@@ -23,6 +23,8 @@ class FailingStorage extends MemoryStorage {
   /** Whether the operations of a rollout come one by one, the second can't be read, and none can be written. */
   breaksOff = false;
   breaks = 0;
+  /** Whether operations can't be written. */
+  isUnwritable = false;
 
   override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
     if (collection === this.unread) throw this.#failed();
@@ -41,7 +43,8 @@ class FailingStorage extends MemoryStorage {
 
   override commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
     const isOperation = writes.some((write) => write.kind === "put" && write.collection === "operations");
-    return this.breaksOff && isOperation ? Promise.reject(unavailable()) : super.commit(writes, options);
+    const isRefused = isOperation && (this.breaksOff || this.isUnwritable);
+    return isRefused ? Promise.reject(unavailable()) : super.commit(writes, options);
   }
 
   #failed(): OrchestratorError {
@@ -152,6 +155,33 @@ describe("where operations can be neither read nor written for a moment", () => 
     expect(storage.breaks).toBeGreaterThan(breaks);
     storage.breaksOff = false;
     await pass(scene, 10);
+    expect(await runs.get(systemCaller, { rollout_id })).toMatchObject({ status: "cancelled" });
+  });
+
+  it("a command that is cancelled is ended where it runs", async () => {
+    const { scene, storage } = await open(2);
+    await using _ = scene;
+    const { runs } = scene.test.orchestrator;
+    const run = { selector: "*", command: ["true"], wait_seconds: 0 };
+    const { rollout_id } = await runs.start(systemCaller, run);
+    const ids: string[] = [];
+    for (const { agent } of scene.agents) {
+      const { id, operation_id } = await agent.next("run");
+      agent.link.send({ type: "reply", id });
+      ids.push(operation_id);
+    }
+    await pass(scene, 1);
+    storage.isUnwritable = true;
+    await runs.cancel(systemCaller, { rollout_id });
+    await pass(scene, 2);
+    storage.isUnwritable = false;
+    await pass(scene, 10);
+    for (const [at, { agent }] of scene.agents.entries()) {
+      const wishes = agent.commands.filter(({ type }) => type === "cancel");
+      expect(wishes[0]).toMatchObject({ operation_id: ids[at] });
+      agent.link.send({ ...emptyResult(ids[at]!), status: "cancelled" });
+    }
+    await pass(scene, 1);
     expect(await runs.get(systemCaller, { rollout_id })).toMatchObject({ status: "cancelled" });
   });
 });

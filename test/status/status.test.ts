@@ -2,7 +2,9 @@ import { expect, it } from "vitest";
 import { silentLogger, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { approved, leave } from "../support/leaving-agents.ts";
+import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 it("the status is degraded while nothing can be written, and says why to those who signed in", async () => {
   const data = new MemoryData();
@@ -129,4 +131,35 @@ it("agents that refuse every command are counted, and named up to three, for as 
   expect(await detail()).toBe(`Refuse every command: ${named(2)}.`);
   await leave(test, ...agents.slice(2));
   expect(await detail()).toBeUndefined();
+});
+
+it("an agent that takes a command in between, and refuses to stop it, is none that refuses every command", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id, link } = agent;
+  const { agents, modules, operations, status } = test.orchestrator;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await modules.upload(systemCaller, { content: "name: motd\nresources: []\n" });
+  const error = { code: "STORAGE_FULL", message: "No space is left." };
+  const refuseTwice = async (): Promise<void> => {
+    for (let time = 0; time < 2; time += 1) {
+      const planned = operations.plan(systemCaller, { node_id, modules: ["motd"] });
+      link.send({ type: "reply", id: (await agent.next("plan")).id, error });
+      await planned;
+    }
+  };
+  await refuseTwice();
+  const planned = operations.plan(systemCaller, { node_id, modules: ["motd"] });
+  const { id, operation_id } = await agent.next("plan");
+  link.send({ type: "reply", id });
+  for (let time = 0; time < 3; time += 1) {
+    await operations.cancel(systemCaller, { operation_id });
+    link.send({ type: "reply", id: (await agent.next("cancel")).id, error });
+    await settleAll();
+  }
+  expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+  link.send(emptyResult(operation_id));
+  await planned;
+  await refuseTwice();
+  expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
 });
