@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { settleAll } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
+import { createScene } from "../support/rollout-scene.ts";
+import { emptyResult } from "../support/scripted-agent.ts";
 
 it("the wait for the end of a rollout that is not there is refused at once, and leaves nothing that waits", async () => {
   await using test = await createTestOrchestrator();
@@ -14,4 +17,37 @@ it("the wait for the end of a rollout that is not there is refused at once, and 
   const waited = settleAll().then(() => "waits");
   expect(await Promise.race([asked, waited])).toBe("NOT_FOUND");
   expect(test.clock.pendingTimers).toBe(before);
+});
+
+it("an agent of which nothing was heard, and that turns up in the moment of the end, is counted as it ended", async () => {
+  let late = "";
+  const storage = new RacingStorage((writes) =>
+    writes.some((each) => each.kind === "put" && each.key === late),
+  );
+  await using scene = await createScene(2, () => ({}), { storage, operationTimeoutSeconds: 60 });
+  const { rollouts } = scene.test.orchestrator;
+  const rollout = { batch: 1, max_failures: 2 };
+  const { rollout_id } = await rollouts.apply(systemCaller, { name: "all", rollout, wait_seconds: 0 });
+  const [first, last] = scene.agents.map(({ agent }) => agent);
+  const given = await first!.next("apply");
+  first!.link.send({ type: "reply", id: given.id });
+  for (let second = 0; second < 120; second += 1) {
+    await scene.clock.advance(1_000);
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+  }
+  const { id, operation_id } = await last!.next("apply");
+  last!.link.send({ type: "reply", id });
+  expect((await rollouts.get(systemCaller, { rollout_id })).counts).toMatchObject({ unknown: 1, running: 1 });
+  late = given.operation_id;
+  storage.before = async () => {
+    last!.link.send(emptyResult(operation_id));
+    await settleAll();
+    expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ status: "partial" });
+  };
+  first!.link.send(emptyResult(late));
+  for (let time = 0; time < 3; time += 1) await settleAll();
+  expect(storage.before).toBeNull();
+  const { counts, recap } = await rollouts.get(systemCaller, { rollout_id });
+  expect(counts).toMatchObject({ succeeded: 2, unknown: 0 });
+  expect(recap).toMatchObject({ unchanged: 2, unknown: 0 });
 });

@@ -36,6 +36,20 @@ it("every step is told in words, and the end is of whoever began it", async () =
   ]);
 });
 
+it("that operations of a command are to end is told with the request that cancelled it", async () => {
+  await using scene = await createScene(2);
+  const { runs } = scene.test.orchestrator;
+  const { caller } = await scene.test.signIn("Admin", "olga");
+  const run = { selector: "*", command: ["true"], wait_seconds: 0 };
+  const { rollout_id } = await runs.start(caller, run);
+  await settle();
+  const origin = { request_id: "r-1", source_address: "192.0.2.7" };
+  await runs.cancel({ ...caller, origin }, { rollout_id });
+  await settle();
+  const wishes = scene.test.events.filter(({ event_type }) => event_type === "operation.cancelRequested");
+  expect(wishes).toMatchObject(Array(2).fill(origin));
+});
+
 it("that it was stopped is told with the reason and the batch, and that it was cancelled with who did", async () => {
   await using scene = await createScene(2);
   const { rollouts } = scene.test.orchestrator;
