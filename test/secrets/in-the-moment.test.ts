@@ -1,10 +1,12 @@
 /** Secrets that are made, removed and begun to be used in the same moment. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
-import type { TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { Write } from "../../lib/storage/storage.ts";
 import { createNotifying } from "../support/channel-scene.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
+import { MemorySecretsKey } from "../support/secrets-key.ts";
+import { handlesOf } from "../support/two-processes.ts";
 
 const puts = (collection: string, key?: string) => (writes: readonly Write[]) =>
   writes.some(
@@ -64,4 +66,21 @@ describe("a secret that is removed while a channel begins to use it", () => {
       details: { used_by: ["channel hook"] },
     });
   });
+});
+
+it("of two processes that first need the key for hashes of inputs in one moment, both go on with the same", async () => {
+  const storage = new RacingStorage(puts("secret_values"));
+  const handle = handlesOf(storage);
+  const secretsKey = new MemorySecretsKey();
+  await using first = await createTestOrchestrator({ storage: handle(), secretsKey });
+  await using second = await createTestOrchestrator({ storage: handle(), secretsKey });
+  const { caller } = await first.signIn("Admin");
+  const once = ({ orchestrator }: TestOrchestrator, key: string, answer: string): Promise<string> => {
+    const call = { key, permission: "secrets.create", input: { value: "hush" } };
+    return orchestrator.idempotency.once(caller, call, () => Promise.resolve(answer));
+  };
+  storage.before = () => once(second, "b", "of the second");
+  expect(await once(first, "a", "of the first")).toBe("of the first");
+  expect(storage.before).toBeNull();
+  expect(await once(second, "a", "again")).toBe("of the first");
 });

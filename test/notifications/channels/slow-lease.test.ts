@@ -13,13 +13,17 @@ import { startReceiver } from "../../support/receiver.ts";
 /** Leases go by a clock of its own, as those of a database do, and are renewed when the test lets them be. */
 class SlowLeases extends MemoryStorage {
   until: Deferred | null = null;
+  /** Until then only the answer waits that a lease was renewed. */
+  answeredAt: Deferred | null = null;
 
   override async lease(name: string, ttlMs: number): Promise<Lease | null> {
     const lease = await super.lease(name, ttlMs);
     if (!lease) return null;
     const renew = async (): Promise<boolean> => {
       await this.until?.promise;
-      return lease.renew();
+      const isRenewed = await lease.renew();
+      await this.answeredAt?.promise;
+      return isRenewed;
     };
     return { renew, release: () => lease.release() };
   }
@@ -48,3 +52,24 @@ it.each([["notifications"], ["audit"]] as const)(
     if (source === "notifications") await deliveriesOf(test, id, ["delivered"]);
   },
 );
+
+it("nothing is told once the lease has run out, however late it was answered that it was renewed", async () => {
+  const { url, received } = await startReceiver((response) => response.end());
+  const clock = new FakeClock();
+  const storage = new SlowLeases({ clock: new FakeClock() });
+  const test = { ...(await createNotifying({ clock, storage })), clock };
+  onTestFinished(() => test[Symbol.asyncDispose]());
+  await webhook(test, url, { source: "audit", events: ["operator.*"] });
+  await pass(test, 6_000);
+  storage.answeredAt = deferred();
+  // Asked for after ten seconds, and so good for twenty-five.
+  await pass(test, 16_000);
+  storage.answeredAt.resolve();
+  storage.answeredAt = null;
+  await pass(test, 3_500, 500);
+  await addOperator(test, "ada");
+  await pass(test, 1_000);
+  expect(received).toEqual([]);
+  await pass(test, 2_000);
+  await expect.poll(() => received.length).toBe(1);
+});

@@ -4,7 +4,19 @@ import { systemCaller, type Caller, type NotificationPage } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
+import { deferred, settleAll } from "../../support/deferred.ts";
 import { approved, leave } from "../../support/leaving-agents.ts";
+
+/** Notifications are written once the test lets them be. */
+class SlowWrites extends MemoryStorage {
+  gate: Promise<void> | null = null;
+
+  override async commit(...args: Parameters<MemoryStorage["commit"]>): ReturnType<MemoryStorage["commit"]> {
+    const [writes] = args;
+    if (writes.some((write) => write.kind === "put" && write.collection === "notifications")) await this.gate;
+    return super.commit(...args);
+  }
+}
 
 let test: TestOrchestrator;
 beforeEach(async () => {
@@ -52,6 +64,23 @@ describe("a notification", () => {
     }
     await pass(test, 1_500);
     expect((await list()).items.length).toBeGreaterThan(25);
+  });
+
+  it("is made also of what comes while others are being written", async () => {
+    const clock = new FakeClock();
+    const storage = new SlowWrites({ clock });
+    await using slow = await createNotifying({ clock, storage });
+    const scene = { ...slow, clock };
+    const written = deferred();
+    storage.gate = written.promise;
+    await addOperator(scene, "ada");
+    await pass(scene, 3_000);
+    await addOperator(scene, "grace");
+    await pass(scene, 3_000);
+    written.resolve();
+    await settleAll();
+    const { items } = await slow.orchestrator.notifications.list(systemCaller);
+    expect(items.map(({ subject }) => subject.name)).toEqual(["grace", "ada"]);
   });
 
   it("waits until nothing more comes each time anew, however long ago the one before was", async () => {
