@@ -12,6 +12,7 @@ import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
 import { machineSideBugs } from "./machine-side-bugs.ts";
+import { momentBugs } from "./moment-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { programBugs } from "./program-bugs.ts";
@@ -43,6 +44,7 @@ export const bugs: readonly Bug[] = [
   ...liveBugs,
   ...machineBugs,
   ...machineSideBugs,
+  ...momentBugs,
   ...outboundBugs,
   ...ownRestartBugs,
   ...programBugs,
