@@ -45,6 +45,18 @@ it("attributes that an agent tells again are not written within the hour, and co
   expect(revisions).toEqual([1, 1, 2, 2, 3]);
 });
 
+it("what was told while a clock was ahead is written anew once it is right", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  test.clock.jump(2 * 86_400_000);
+  await tell(test, agent, { rack: "r1" });
+  test.clock.jump(-2 * 86_400_000);
+  const collected_at = await tell(test, agent, { rack: "r1" });
+  expect(await stored(test, node_id)).toMatchObject({ revision: 2, value: { collected_at } });
+});
+
 it("when agents told the same again last is known after a stop, and what another wrote meanwhile stays", async () => {
   const data = new MemoryData();
   const first = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });

@@ -76,7 +76,7 @@ it("of two processes that first need the key for hashes of inputs in one moment,
   await using second = await createTestOrchestrator({ storage: handle(), secretsKey });
   const { caller } = await first.signIn("Admin");
   const once = ({ orchestrator }: TestOrchestrator, key: string, answer: string): Promise<string> => {
-    const call = { key, permission: "secrets.create", input: { value: "hush" } };
+    const call = { key, permission: "secrets.create", input: { value: "hush" } } as const;
     return orchestrator.idempotency.once(caller, call, () => Promise.resolve(answer));
   };
   storage.before = () => once(second, "b", "of the second");

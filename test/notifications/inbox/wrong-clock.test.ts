@@ -78,7 +78,7 @@ it("what comes is unread also where what was read when the clock was ahead is go
   const { notifications } = first.orchestrator;
   await notifications.readAll(systemCaller);
   // As where there are too many.
-  const [{ id }] = (await notifications.list(systemCaller)).items as [{ id: string }];
+  const { id } = (await notifications.list(systemCaller)).items[0]!;
   await first.storage.commit([{ kind: "delete", collection: "notifications", key: id }]);
   await first[Symbol.asyncDispose]();
   clock.jump(-3_650 * day);
