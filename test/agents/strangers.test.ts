@@ -69,6 +69,14 @@ describe("a stranger who takes every slot", () => {
     expect(await waiting(test)).toEqual({ [stranger]: 10 });
   });
 
+  it("nor for longer where the clock was ahead when he came", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 10 });
+    test.clock.jump(86_400_000);
+    for (let n = 0; n < 10; n += 1) await admit(test, stranger);
+    test.clock.jump(-86_400_000);
+    expect(await admit(test, stranger)).toBe("pending");
+  });
+
   it("does not drive out who is connected, as long as others are away", async () => {
     await using test = await createTestOrchestrator({ pendingAgents: 10 });
     await using agent = await connectScriptedAgent(test, undefined, test.clock);

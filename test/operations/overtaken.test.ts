@@ -284,7 +284,13 @@ describe("an agent that says nothing of what it did", () => {
     agent.link.send({ ...emptyResult(operation_id), ...result });
   };
 
-  test("has modules that nobody puts back by themselves", async () => {
+  test.each([
+    { status: "interrupted" },
+    ...["INTERNAL", "RESULT_GONE", "STORAGE_CORRUPT"].map((code) => ({
+      status: "failed",
+      error: { code, message: "It can't tell." },
+    })),
+  ])("has modules that nobody puts back by themselves: %o", async (result) => {
     await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
     await using agent = await connectScriptedAgent(fleet);
     const { nodeId: node_id } = agent;
@@ -298,7 +304,7 @@ describe("an agent that says nothing of what it did", () => {
     expect(await service.repeatable(node_id, repeated)).not.toBeNull();
     await modules.upload(systemCaller, { content: web("b") });
     const second = operations.apply(systemCaller, { node_id, modules: ["web"] });
-    await end(agent, { status: "interrupted", results: [] });
+    await end(agent, { ...result, results: [] });
     await second;
     expect(await service.repeatable(node_id, repeated)).toBeNull();
   });

@@ -128,6 +128,38 @@ describe("a stored plan", () => {
           content: web().replace("{ port: {", "{ prt: {").replace("params.port", "params.prt"),
         }),
     ],
+    [
+      "another module wants the same",
+      async ({ test }) => {
+        const content = web().replace("name: web", "name: other");
+        await test.orchestrator.modules.upload(systemCaller, { content });
+        const fields = { name: "other", selector: "*", modules: ["other"] };
+        await test.orchestrator.assignments.create(systemCaller, { ...fields, params: { port: 81 } });
+      },
+    ],
+    [
+      "a module uses what the agent does not have",
+      ({ test }) =>
+        test.orchestrator.modules.upload(systemCaller, {
+          content: web().replace("tags.role | default: '-'", "tags.rack"),
+        }),
+    ],
+    [
+      "params of an assignment are not what the module takes any more",
+      async ({ test: { orchestrator } }) => {
+        await orchestrator.assignments.update(systemCaller, { name: "web", params: { port: 81 } });
+        const content = web().replace("type: integer, default: 80", "type: string, default: a");
+        await orchestrator.modules.upload(systemCaller, { content });
+      },
+    ],
+    [
+      "a module requires one that nobody wants there",
+      async ({ test: { orchestrator } }) => {
+        await orchestrator.modules.upload(systemCaller, { content: "name: base\nresources: []\n" });
+        const content = web().replace("name: web", "name: web\nrequires: [base]");
+        await orchestrator.modules.upload(systemCaller, { content });
+      },
+    ],
   ])("is refused when %s, before an operation is made", async (name, change) => {
     await using each = await scene();
     const planId = await each.plan(name.includes("not declared") ? { port: 8080 } : undefined);
@@ -218,6 +250,28 @@ describe("a stored plan", () => {
     const applied = await each.test.orchestrator.operations.apply(systemCaller, input);
     expect(applied).toMatchObject({ status: "succeeded", counts: { removed: 2 } });
   });
+});
+
+it("a plan that takes a module away is refused once another requires that", async () => {
+  await using each = await scene();
+  const { modules, operations } = each.test.orchestrator;
+  const { node_id } = each;
+  for (const content of ["name: base\nresources: []\n", "name: top\nrequires: [base]\nresources: []\n"])
+    await modules.upload(systemCaller, { content });
+  await operations.apply(systemCaller, { node_id, modules: ["base"] });
+  const plan = await operations.plan(systemCaller, { node_id, remove_modules: ["base"] });
+  await operations.apply(systemCaller, { node_id, modules: ["top"] });
+  await expect(each.apply(plan.operation_id)).rejects.toMatchObject({ code: "PLAN_STALE" });
+});
+
+it("a plan of a module that is removed is refused", async () => {
+  await using each = await scene();
+  const { modules, operations } = each.test.orchestrator;
+  await modules.upload(systemCaller, { content: "name: base\nresources: []\n" });
+  const input = { node_id: each.node_id, modules: ["base"] };
+  const { operation_id } = await operations.plan(systemCaller, input);
+  await modules.remove(systemCaller, { name: "base" });
+  await expect(each.apply(operation_id)).rejects.toMatchObject({ code: "PLAN_STALE" });
 });
 
 it("a plan that only takes modules away is applied as such, without allow_empty", async () => {
