@@ -1,24 +1,30 @@
 /** An agent takes its place back from the one that had replaced it. */
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { reinstalled } from "../support/reinstalled.ts";
 import { waitFor } from "../support/wait-for.ts";
+
+/** What calls named for agents. */
+function naming({ storage }: TestOrchestrator) {
+  const namedOf = async (node_id: string): Promise<unknown> =>
+    (await storage.get<JsonObject>("agent_states", node_id))?.value["named"];
+  const name = async (node_id: string, named: Record<string, { revision: number }>): Promise<void> => {
+    const before = await storage.get<JsonObject>("agent_states", node_id);
+    const value = { node_id, ...before?.value, named };
+    await storage.commit([{ kind: "put", collection: "agent_states", key: node_id, value }]);
+  };
+  return { namedOf, name };
+}
 
 describe("an agent that was replaced", () => {
   it("takes back what calls named for the place, and leaves the other what it was named itself", async () => {
     await using test = await createTestOrchestrator();
     const { agents } = test.orchestrator;
     const { old, fresh } = await reinstalled(test);
-    const namedOf = async (node_id: string): Promise<unknown> =>
-      (await test.storage.get<JsonObject>("agent_states", node_id))?.value["named"];
-    const name = async (node_id: string, named: Record<string, { revision: number }>): Promise<void> => {
-      const before = await test.storage.get<JsonObject>("agent_states", node_id);
-      const value = { node_id, ...before?.value, named };
-      await test.storage.commit([{ kind: "put", collection: "agent_states", key: node_id, value }]);
-    };
+    const { namedOf, name } = naming(test);
     await name(old, { motd: { revision: 1 }, web: { revision: 3 }, gone: { revision: 1 } });
     await name(fresh, { web: { revision: 4 }, own: { revision: 1 }, dropped: { revision: 1 } });
     await agents.replace(systemCaller, { node_id: old, by: fresh });
@@ -134,6 +140,11 @@ describe("an agent that was replaced", () => {
     const { old } = await reinstalled(test);
     const [second, third] = [await approved(test, 4), await approved(test, 5)];
     const [b, c] = [second.nodeId, third.nodeId];
+    const { namedOf, name } = naming(test);
+    const own = { a: { revision: 1 }, b: { revision: 2 }, c: { revision: 3 } };
+    await name(old, { a: own.a });
+    await name(b, { b: own.b });
+    await name(c, { c: own.c });
     for (const [node_id, by] of [
       [old, b],
       [b, c],
@@ -147,6 +158,7 @@ describe("an agent that was replaced", () => {
       ["machine-4", "rejected", {}],
       ["machine-5", "rejected", {}],
     ]);
+    expect(await Promise.all([old, b, c].map(namedOf))).toEqual([{ a: own.a }, { b: own.b }, { c: own.c }]);
   });
 
   it("does not come back where the other has left its place for that of a third", async () => {
