@@ -37,3 +37,14 @@ it.each(Object.keys(verbs))("%s overrides a window for an Admin alone", async (n
   const { items } = await test.orchestrator.operations.list(systemCaller);
   expect(items).toMatchObject([{ status: "running", override_window }]);
 });
+
+it("that a window was overridden is told with the window, and with all agents that it was asked for on", async () => {
+  await using scene = await createScene(2, (at) => ({ role: at === 0 ? "web" : "db" }));
+  const { test, clock } = scene;
+  const ends_at = new Date(clock.now() + 3_600_000).toISOString();
+  const window = { reason: "the database moves", mode: "freeze" as const, ends_at, selector: "role=db" };
+  const { id } = await test.orchestrator.maintenanceWindows.create(systemCaller, window);
+  await verbs["rollouts.apply"]!(scene, systemCaller);
+  const told = test.events.find(({ event_type }) => event_type === "maintenance.overridden");
+  expect(told?.metadata).toEqual({ window_id: id, kind: "apply", matched: 2 });
+});
