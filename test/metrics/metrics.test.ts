@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { SeriesStorage } from "../../lib/storage/storage.ts";
 import type { AgentMessage } from "../../lib/wire/messages.ts";
 import { deferred, settleAll } from "../support/deferred.ts";
@@ -8,6 +9,7 @@ import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../supp
 import { approved } from "../support/leaving-agents.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { sendSample } from "../support/sent-samples.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 async function begin(test: TestOrchestrator): Promise<TestAgent & { machine: RecordedMachine }> {
@@ -186,6 +188,27 @@ test("an agent that was removed while its samples were taken in leaves none", as
   held.resolve();
   await settleAll();
   expect(await series.query(node_id, { from: 0, to: Infinity })).toEqual({});
+});
+
+test("an agent that was removed and taken in again keeps over a restart what it measured since", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const start = async (): Promise<TestOrchestrator> => {
+    const storage = new MemoryStorage({ clock, data });
+    return { ...(await createTestOrchestrator({ clock, storage })), clock };
+  };
+  const first = await start();
+  const { nodeId: node_id } = await approved(first, 1);
+  const { agents } = first.orchestrator;
+  await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await agents.remove(systemCaller, { node_id });
+  await settleAll();
+  const again = await approved(first, 1);
+  await sendSample(first, again, { "load.1": 5 });
+  await first.orchestrator.stop();
+  await using second = await start();
+  await settleAll();
+  expect(await latest(second, node_id)).toMatchObject({ values: { "load.1": 5 } });
 });
 
 test("an agent that was removed and taken in again may bring as many new names as any other", async () => {

@@ -99,4 +99,11 @@ export const momentBugs: readonly Bug[] = [
     from: "    this.#ids.see(record.id);\n",
     tests: ["test/event-feed/event-feed.test.ts"],
   },
+  {
+    name: "a start removes what an agent measured that was removed and taken in again",
+    file: "lib/metrics/metric-service.ts",
+    from: `if ((await storage.get("agents", key)) === null) this.#remove(key);`,
+    to: "this.#remove(key);",
+    tests: ["test/metrics/metrics.test.ts"],
+  },
 ];
