@@ -1,8 +1,8 @@
 /**
  * A name of a host in /etc/hosts. Owns the line that begins with its address and name, never another.
  *
- * One line for each name and kind of address: an IPv4 and an IPv6 address of one name are two resources. A name that also
- * stands as an alias on another line is a failure, because the first line would win.
+ * One line for each name and kind of address: an IPv4 and an IPv6 address of one name are two resources. A name that is wanted
+ * and also stands as an alias on another line is a failure, because the first line would win.
  *
  * @example
  * ```yaml
@@ -144,7 +144,9 @@ function findLine(spec: HostEntrySpec, lines: readonly TextLine[]): number {
     return isIpv6(ip) === isIpv6(spec.ip) && names.some((name) => isSameName(name, spec.name));
   });
   const own = saying.filter((at) => isSameName(parseLine(lines[at]?.text ?? "").names[0], spec.name));
-  if (own.length <= 1 && (own.length === saying.length || spec.ensure === "absent")) return own[0] ?? -1;
+  // What goes, or comes back as it stood, is one line, whatever others say.
+  const isAlone = own.length === saying.length || spec.ensure === "absent" || spec.line !== undefined;
+  if (own.length <= 1 && isAlone) return own[0] ?? -1;
   throw new OrchestratorError("HOST_ERROR", {
     message: `${spec.name} stands on ${saying.length} line(s) of ${path}, and not as the first name of one.`,
     details: { path, lines: saying.map((at) => at + 1) },
@@ -172,10 +174,10 @@ function isIpv6(ip: string): boolean {
   return ip.includes(":");
 }
 
-function capture({ name, ip }: HostEntrySpec, host: Host): Prior {
+function capture({ name, ip, ensure }: HostEntrySpec, host: Host): Prior {
   const text = readText(path, host);
   const lines = toLines(text);
-  const own = lines[findLine({ name, ip, aliases: [], ensure: "present" }, lines)];
+  const own = lines[findLine({ name, ip, aliases: [], ensure }, lines)];
   if (!own) {
     const made = text === null && { remove_empty: true };
     const end = noteEnd(lines, () => false, host);

@@ -33,6 +33,12 @@ describeLaws(
       breakIt: write("127.0.0.1 localhost\n10.0.0.9 db\n"),
       observe,
     },
+    "an entry that is not wanted, whose name another line says too": {
+      definition: { type: "host_entry", name: "db", ip: "10.0.0.5", ensure: "absent" },
+      prepare: write("10.0.0.6 other db\n10.0.0.4 db # main\n127.0.0.1 localhost\n"),
+      breakIt: write("10.0.0.6 other db\n127.0.0.1 localhost\n10.0.0.9 db\n"),
+      observe,
+    },
   },
   hosts,
 );
@@ -44,6 +50,15 @@ test("an entry is taken away though somebody gave its name to another line since
   write("127.0.0.1 localhost\n10.0.0.5 db\n10.0.0.6 a db\n")(state.host);
   expect((await state.run("apply", [])).status).toBe("succeeded");
   expect(state.read(path)).toBe("127.0.0.1 localhost\n10.0.0.6 a db\n");
+});
+
+test("what stood before an entry comes back though somebody gave its name to another line since", async () => {
+  const state = new StateFixture(memoryMachine());
+  write("127.0.0.1 localhost\n10.0.0.4 db\n")(state.host);
+  await state.run("apply", declare([{ type: "host_entry", name: "db", ip: "10.0.0.5" }]));
+  write("127.0.0.1 localhost\n10.0.0.5 db\n10.0.0.6 a db\n")(state.host);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.read(path)).toBe("127.0.0.1 localhost\n10.0.0.4 db\n10.0.0.6 a db\n");
 });
 
 async function edited(before: string, more: object): Promise<string> {
@@ -63,18 +78,32 @@ describe("the file afterwards", () => {
     ["keeps the comment of the line", "10.0.0.4 db # main\n", {}, "10.0.0.5 db # main\n"],
     ["keeps the line of the other kind of address", "::1 db\n", {}, "::1 db\n10.0.0.5 db\n"],
     ["does not take a comment for a line", "# 10.0.0.5 db\n", {}, "# 10.0.0.5 db\n10.0.0.5 db\n"],
+    [
+      "loses no line that says the name besides",
+      "10.0.0.6 a db\n10.0.0.5 db\n",
+      { ensure: "absent" },
+      "10.0.0.6 a db\n",
+    ],
     ["loses the line alone", "1.1.1.1 a\n10.0.0.5 db x\n", { ensure: "absent" }, "1.1.1.1 a\n"],
   ])("%s", async (_name, before, more, after) => {
     expect(await edited(before, more)).toBe(after);
   });
 });
 
-test.each(["10.0.0.4 other db\n", "10.0.0.4 db\n10.0.0.6 db\n"])(
-  "a name that another line says too is a failure: %j",
-  async (before) => {
+test.each<[string, object]>([
+  ["10.0.0.4 other db\n", {}],
+  ["10.0.0.4 db\n10.0.0.6 db\n", {}],
+  ["10.0.0.4 db\n10.0.0.6 other db\n", {}],
+  ["10.0.0.4 db\n10.0.0.6 db\n", { ensure: "absent" }],
+])(
+  "a name that another line says too is a failure where it can't be told which line is meant: %j %j",
+  async (before, more) => {
     const state = new StateFixture(memoryMachine());
     write(before)(state.host);
-    const run = await state.run("apply", declare([{ type: "host_entry", name: "db", ip: "10.0.0.5" }]));
+    const run = await state.run(
+      "apply",
+      declare([{ type: "host_entry", name: "db", ip: "10.0.0.5", ...more }]),
+    );
     expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
     expect(state.read(path)).toBe(before);
   },
