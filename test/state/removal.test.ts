@@ -124,6 +124,22 @@ test("the undo of a script is the one of its last version", async () => {
   expect(ran).toEqual(["2"]);
 });
 
+test("a script whose work was done already and that only followed a change is undone", async () => {
+  const undo = (): object => (state.host.files.removeFile("/done"), {});
+  const state: StateFixture = new StateFixture(createMachine({ follow: () => ({}), undo }));
+  state.write("/done", "");
+  const first = await state.run(
+    "apply",
+    declare([
+      { id: "conf", type: "file", path: "/conf", content: "x" },
+      { id: "s", type: "script", run: ["follow"], creates: "/done", undo: ["undo"], run_on: ["conf"] },
+    ]),
+  );
+  expect(outcomes(first)).toEqual(["conf changed", "s changed"]);
+  expect(outcomes(await state.run("apply", []))).toEqual(["s changed", "conf changed"]);
+  expect(state.host.files.stat("/done")).toBeNull();
+});
+
 test("a failure in the middle still remembers what to come back to", async () => {
   const host = createMachine();
   const state = new StateFixture(host);

@@ -44,6 +44,12 @@ const endings: Record<
     meanwhile: ({ cancel }) => cancel.abort(new OrchestratorError("CANCELLED")),
     status: "failed",
   },
+  "cancelled in the middle of a try, with more of them left": {
+    program: (_ending, signal) => untilEnded(signal),
+    more: { retry },
+    meanwhile: ({ cancel }) => cancel.abort(new OrchestratorError("CANCELLED")),
+    status: "cancelled",
+  },
   "cancelled in the middle of its program": {
     program: (_ending, signal) => untilEnded(signal),
     meanwhile: ({ cancel }) => cancel.abort(new OrchestratorError("CANCELLED")),

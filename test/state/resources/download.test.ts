@@ -14,7 +14,7 @@ import { runState } from "../../../lib/state/run/engine.ts";
 import { lawFolder, type LawSubject } from "../../../lib/testing/resource-laws.ts";
 import { serveFiles } from "../../support/file-server.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
-import { declare, StateFixture } from "../../support/state-fixture.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const sha256 = createHash("sha256").update("hello").digest("hex");
@@ -96,6 +96,33 @@ test("another content than the declared one replaces nothing", async () => {
   expect(results[0]).toMatchObject({ outcome: "failed", code: "DOWNLOAD_FAILED" });
   expect(results[0]?.message).toContain(`its SHA-256 is ${sha256}, not`);
   expect(state.read("/f")).toBe("theirs");
+});
+
+test("a link at the path is neither followed nor replaced", async () => {
+  const state = fixture();
+  state.write("/target", "theirs");
+  state.host.files.makeSymlink("/f", "/target");
+  for (const mode of ["plan", "apply"] as const) {
+    const { results } = await state.run(mode, download({ sha256 }));
+    expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  }
+  expect([state.host.files.readLink("/f"), state.read("/target")]).toEqual(["/target", "theirs"]);
+});
+
+test.each([
+  ["a link that an earlier version made", { type: "symlink", target: "x" }, null],
+  ["a folder that an earlier version took away", { type: "directory" }, "directory"],
+])("what came in the place of %s goes with the resource, as its plan says", async (_what, more, stood) => {
+  const state = fixture();
+  const first = { id: "d", path: "/f", ...more };
+  if (stood) state.host.files.makeDirectory("/f", { mode: 0o755 });
+  await state.run("apply", declare([first]));
+  await state.run("apply", declare([{ ...first, ensure: "absent" }]));
+  await state.run("apply", download({ sha256 }));
+  expect(state.read("/f")).toBe("hello");
+  expect(outcomes(await state.run("plan", []))).toEqual(["d would_change"]);
+  expect(outcomes(await state.run("apply", []))).toEqual(["d changed"]);
+  expect(state.host.files.stat("/f")?.kind ?? null).toBe(stood);
 });
 
 test("a content that is too long is refused", async () => {

@@ -54,6 +54,19 @@ test("a copy in the place of the link is replaced, and comes back with its noted
   expect([state.read("/etc/localtime"), state.read("/etc/timezone")]).toEqual(["TZif", "Europe/Rome\n"]);
 });
 
+test.each([
+  [262_144, "changed"],
+  [262_145, "failed"],
+])("a copy of %i bytes in the place of the link: %s, and nothing of it is lost", async (bytes, outcome) => {
+  const state = new StateFixture();
+  fill(state.host);
+  const copy = "T".repeat(bytes);
+  state.write("/etc/localtime", copy);
+  expect((await state.run("apply", declare([definition]))).results[0]?.outcome).toBe(outcome);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.read("/etc/localtime") === copy).toBe(true);
+});
+
 test("a zone that the machine does not have is an error that leaves the old one", async () => {
   const state = new StateFixture();
   fill(state.host);
