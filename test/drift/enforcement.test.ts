@@ -199,6 +199,24 @@ describe("an assignment that is enforced", () => {
     expect(enforced).toMatchObject([{ metadata: { times: 1 } }, { metadata: { times: 1 } }]);
   });
 
+  it("is left alone on a machine that has gone since its check: what is still so is found by the next", async () => {
+    const { test, agent, drift, events } = await createMachine(true);
+    const { nodeId: node_id } = agent;
+    const { presence } = servicesOf(test.orchestrator).agents;
+    const get = test.storage.get.bind(test.storage);
+    test.storage.get = async <Value>(collection: string, key: string) => {
+      const found = await get<Value>(collection, key);
+      if (collection === "drift_records" && presence.isConnected(node_id)) {
+        await agent[Symbol.asyncDispose]();
+        await expect.poll(() => presence.isConnected(node_id)).toBe(false);
+      }
+      return found;
+    };
+    await drift();
+    expect(events()).toEqual(["drift.detected"]);
+    expect((await test.orchestrator.operations.list(systemCaller, { kind: "apply" })).items).toHaveLength(1);
+  });
+
   it("is put back though a clock that was ahead wrote when it was put back last", async () => {
     const { test, agent, file, drift } = await createMachine(true);
     await drift();

@@ -171,6 +171,39 @@ describe("a module with templates", () => {
     ]);
   });
 
+  it.each<[name: string, resource: string, faults: RegExp[]]>([
+    [
+      "the path of a file",
+      "type: file, path: '/{{ secrets.db }}'",
+      [/^7:.*names the resource: that is shown/],
+    ],
+    ["the path of a file", "type: file, path: '/{{ params.pass }}'", [/names the resource: that is shown/]],
+    ["a property of all params", "type: file, path: '/{{ params | json }}'", [/names the resource/]],
+    ["the content of a file", "type: file, path: /a, content: '{{ secrets.db }}'", []],
+    [
+      "a line, which notes what it wrote",
+      "type: line, path: /a, line: '{{ secrets.db }}'",
+      [/^7:.*notes its/],
+    ],
+    [
+      "the pattern of a line",
+      "type: line, path: /a, line: x, match: '{{ secrets.db }}'",
+      [/names the resource: that is shown/, /notes its properties to take itself back/],
+    ],
+    ["a line, of which a param is noted", "type: line, path: /a, line: '{{ params.pass }}'", []],
+    [
+      "a script that is undone with the same environment",
+      "type: script, run: x, creates: /a, undo: y, environment: { A: '{{ secrets.db }}' }",
+      [/notes its properties to take itself back/],
+    ],
+    ["a script", "type: script, run: x, creates: /a, environment: { A: '{{ secrets.db }}' }", []],
+  ])("says whether a secret can be in %s: %s", (_name, resource, faults) => {
+    const secret = head.replace("params:\n", "params:\n  pass: { type: string, sensitive: true }\n");
+    expect(faultsOf(`${secret}  - { id: a, ${resource} }\n`)).toEqual(
+      faults.map((fault) => expect.stringMatching(fault) as string),
+    );
+  });
+
   it("is refused with more expressions than a module may have, before they cost much", () => {
     const before = cpuMs();
     const text = (count: number): string => "{{params.port}}".repeat(count);

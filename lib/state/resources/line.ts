@@ -123,15 +123,15 @@ function edit(spec: LineSpec, text: string | null, host: Digests): string {
   return toText(lines.map((line) => (found.has(line.text) ? { ...line, text: spec.line } : line)));
 }
 
-/** What stood comes back in the place of what we wrote; where somebody brought it back himself, ours goes. */
+/** What stood comes back in the place of what we wrote; where somebody brought it back himself, ours goes. Of equal lines as many as lack. */
 function restore(spec: LineSpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const { kept = [], unended } = spec;
   const own = new Set(ours(spec, lines));
   const count = (of: readonly { text: string }[], wanted: string): number =>
     of.filter(({ text }) => text === wanted).length;
-  const gone = kept.filter(({ text }) => {
+  const gone = kept.filter(({ text }, at) => {
     const standing = count(lines, text);
-    return standing === 0 || (own.size > 0 && standing < count(kept, text));
+    return standing === 0 || (own.size > 0 && count(kept.slice(at), text) <= count(kept, text) - standing);
   });
   return restoreLines(lines, { isOwn: (text) => own.has(text), kept: gone, unended }, host);
 }

@@ -145,6 +145,94 @@ test.each(besides)(
   },
 );
 
+const blob = key.split(" ")[1]!;
+const line = (content: string): string => `${content}\n`;
+
+test.each([
+  ["of a comment", line(`# ${key}`), line(`# ${key}`) + line(key)],
+  ["of a comment behind blanks", line(`  # ${key}`), line(`  # ${key}`) + line(key)],
+  [
+    "of a key that begins with it",
+    line(`ssh-ed25519 ${blob}AA x`),
+    line(`ssh-ed25519 ${blob}AA x`) + line(key),
+  ],
+  ["of the same key with tabs", line(`ssh-ed25519\t${blob}\tx`), line(key)],
+  ["of the same key behind options", line(`no-pty,from="a b" ssh-ed25519 ${blob}`), line(key)],
+])("the line %s is told from that of the key", async (_what, before, after) => {
+  const state = fixture(before);
+  await state.run("apply", wanted());
+  expect(state.read(path)).toBe(after);
+  await state.run("apply", []);
+  expect(state.read(path)).toBe(before);
+});
+
+/** What is declared, how folder and file stand, what somebody does then; modes while it is applied, and after its removal. */
+const modes: Record<
+  string,
+  {
+    more?: object;
+    stands: [number, number?];
+    meanwhile?: (host: Host) => unknown;
+    applied: (number | undefined)[];
+    left: (number | undefined)[];
+  }
+> = {
+  "a folder and a file": { stands: [0o750, 0o640], applied: [0o700, 0o600], left: [0o750, 0o640] },
+  "a folder alone": { stands: [0o750], applied: [0o700, 0o600], left: [0o750, undefined] },
+  "a folder whose file somebody took away": {
+    stands: [0o750, 0o640],
+    meanwhile: (host) => host.files.removeFile(path),
+    applied: [0o700, 0o600],
+    left: [0o750, undefined],
+  },
+  "a folder of a key that is not wanted": {
+    more: { ensure: "absent" },
+    stands: [0o750, 0o640],
+    applied: [0o750, 0o640],
+    left: [0o750, 0o640],
+  },
+};
+
+test.each(Object.entries(modes))("%s: its modes are as declared, and come back", async (_what, row) => {
+  const { more, stands, meanwhile, applied, left } = row;
+  const [folderMode, fileMode] = stands;
+  const state = fixture();
+  state.host.files.makeDirectory(folder, { mode: folderMode, uid, gid });
+  if (fileMode !== undefined)
+    state.host.files.writeFile(path, text(line(other)), { mode: fileMode, uid, gid });
+  const look = (): unknown[] => [folder, path].map((each) => state.host.files.stat(each)?.mode);
+  await state.run("apply", wanted(more));
+  expect(look()).toEqual(applied);
+  meanwhile?.(state.host);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(look()).toEqual(left);
+});
+
+test("a line that stood in a file which somebody took away does not make it again", async () => {
+  const state = fixture(line(`no-pty ${key}`));
+  await state.run("apply", wanted());
+  state.host.files.removeFile(path);
+  expect(outcomes(await state.run("apply", []))).toEqual(["k unchanged"]);
+  expect(state.host.files.stat(path)).toBeNull();
+});
+
+test("keys that begin alike are two, each named by its end", async () => {
+  const state = fixture();
+  const keyOf = (end: string): string =>
+    `ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ${"A".repeat(40)}${end.repeat(44)}`;
+  const desired = ["b", "c"].map((end) => ({
+    id: end,
+    type: "authorized_key",
+    user: "deploy",
+    key: keyOf(end),
+  }));
+  const { results } = await state.run("apply", declare(desired));
+  expect(results.map(({ identity }) => identity)).toEqual(
+    ["b", "c"].map((end) => `deploy: ssh-rsa ${end.repeat(44)}`),
+  );
+  expect(state.read(path)).toBe(line(keyOf("b")) + line(keyOf("c")));
+});
+
 test("the key of a user who is not there is a change to a drift check, and a failure to a plan and an apply", async () => {
   const state = new StateFixture(memoryHost());
   expect(outcomes(await state.run("check", wanted()))).toEqual(["k would_change"]);
@@ -194,6 +282,16 @@ test("a file of somebody else, which may be a second name of a secret, is left a
   const result = (await state.run("apply", wanted())).results[0];
   expect(result?.message).toBe(`${path} does not belong to deploy, and is left alone.`);
   expect(state.host.files.stat(path)?.uid).toBe(uid + 1);
+});
+
+test("a file of root's in the home of a user is as little his as that of anybody else", async () => {
+  const state = fixture("");
+  state.write("/etc/passwd", `deploy:x:4000:4000::${home}:/bin/sh\n`);
+  for (const each of [home, folder]) state.host.files.setAttributes(each, { uid: 4000 });
+  state.host.files.setAttributes(path, { uid: 0 });
+  const result = (await state.run("apply", wanted())).results[0];
+  expect(result?.message).toBe(`${path} does not belong to deploy, and is left alone.`);
+  expect(state.read(path)).toBe("");
 });
 
 test("a link that is put in the way between the look and the change is refused", async () => {

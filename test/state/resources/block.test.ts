@@ -50,6 +50,12 @@ describe("a new block", () => {
       { insert_before: "a=*" },
       `x\n${own}a=1\na=2\n`,
     ],
+    [
+      "goes after the first line where that alone matches",
+      "a=1\nb\n",
+      { insert_after: "a=*" },
+      `a=1\n${own}b\n`,
+    ],
     ["goes to the begin", "x\ny\n", { insert_before: "*" }, `${own}x\ny\n`],
     ["goes to the end where nothing matches", "x\n", { insert_before: "a=*" }, `x\n${own}`],
     [
@@ -70,6 +76,45 @@ test("a block stays where it stands, wherever a new one would go", async () => {
   expect(text).toBe("# BEGIN block\nin\n# END block\na=1\n");
 });
 
+test("a block at the end of a file without a last line break stays so", async () => {
+  const { text } = await apply("x\n# BEGIN block\nold\n# END block");
+  expect(text).toBe("x\n# BEGIN block\nin\n# END block");
+});
+
+/** How a file stands, what somebody makes of it while the block is ours, and what is left of it after the removal. */
+const standing: Record<string, [before: string, edit?: (text: string) => string, after?: string]> = {
+  "no block": ["x\ny\n"],
+  "no block and no last line break": ["x\ny"],
+  "a block with nothing in it": ["x\n# BEGIN block\n# END block\ny\n"],
+  "a block at the end without a last line break": ["x\n# BEGIN block\nold\n# END block"],
+  "a block alone without a last line break": ["# BEGIN block\nold\n# END block"],
+  "a block before a line without a line break": ["# BEGIN block\nold\n# END block\nx"],
+  "a block among lines with other line breaks": ["x\r\n# BEGIN block\nold\n# END block\ny\r\n"],
+  "a block with other line breaks": ["x\n# BEGIN block\r\nold\r\n# END block\r\ny\n"],
+  "a block of which one line has another line break": ["x\n# BEGIN block\nold\r\n# END block\ny\n"],
+  "a block at the end, behind which somebody writes": [
+    "x\n# BEGIN block\nold\n# END block",
+    (text) => `${text}${text.endsWith("\n") ? "" : "\n"}z\n`,
+    "x\n# BEGIN block\nold\n# END block\nz\n",
+  ],
+  "a block with other line breaks, which somebody gives to all of the file": [
+    "x\n# BEGIN block\r\nold\n# END block\r\ny\n",
+    (text) => text.replace(/\r?\n/g, "\r\n"),
+    "x\r\n# BEGIN block\r\nold\r\n# END block\r\ny\r\n",
+  ],
+};
+
+test.each(Object.entries(standing))("%s comes back to the letter", async (_what, [before, edit, after]) => {
+  for (const more of before.includes("BEGIN") ? [{}, { ensure: "absent" }] : [{}]) {
+    const { state, text } = await apply(before, more);
+    expect(text).not.toBe(before);
+    expect(outcomes(await state.run("apply", block(more)))).toEqual(["b unchanged"]);
+    if (edit) state.write(path, edit(state.read(path)));
+    expect(outcomes(await state.run("apply", []))).toEqual(["b changed"]);
+    expect(state.read(path)).toBe(after ?? before);
+  }
+});
+
 test("two blocks of one file know nothing of each other", async () => {
   const state = new StateFixture();
   state.write(path, "x\n");
@@ -83,6 +128,8 @@ test.each([
   ["an end without a begin", "# END block\n"],
   ["a begin without an end", "# BEGIN block\nx\n"],
   ["an end before the begin", "# END block\n# BEGIN block\n"],
+  ["an end too many", "# BEGIN block\nx\n# END block\ny\n# END block\n"],
+  ["a begin too many", "# BEGIN block\n# BEGIN block\nx\n# END block\n"],
   ["two blocks of one name", "# BEGIN block\n# END block\n# BEGIN block\n# END block\n"],
 ])("%s is a failure, and the file is left", async (_name, before) => {
   const { result, text } = await apply(before);

@@ -167,6 +167,19 @@ describe("a purge", () => {
     expect([state.host.files.stat(`${path}/late`), state.read(`${path}/sub/deep`)]).toEqual([null, "deep"]);
   });
 
+  test("leaves what somebody has put in the place of what it took away as that is", async () => {
+    const state = fixture();
+    await state.run("apply", folder({ purge: true }));
+    expect(state.host.files.list(path)).toEqual([]);
+    state.host.files.writeFile(`${path}/theirs`, text("new"), { mode: 0o604 });
+    await state.run("apply", []);
+    expect([state.read(`${path}/theirs`), state.host.files.stat(`${path}/theirs`)?.mode]).toEqual([
+      "new",
+      0o604,
+    ]);
+    expect(state.host.files.stat(`${path}/sub/deep`)?.kind).toBe("file");
+  });
+
   test("without backup keeps no copies, and brings nothing back", async () => {
     const state = fixture();
     await state.run("apply", folder({ purge: true, backup: false }));
@@ -202,6 +215,23 @@ describe("recurse", () => {
     expect(state.host.files.stat(`${path}/theirs`)?.mode).toBe(0o600);
     expect(state.host.files.stat(`${path}/sub/deep`)?.mode).toBe(0o644);
     expect(outcomes(await state.run("apply", desired))).toEqual(["d unchanged", "theirs unchanged"]);
+  });
+
+  test("brings back the modes that stood before the first version, whatever later ones gave", async () => {
+    const state = fixture();
+    const modes = (): unknown[] =>
+      ["", "/theirs", "/sub", "/sub/deep"].map((name) => state.host.files.stat(path + name)?.mode);
+    const before = modes();
+    for (const [mode, file_mode] of [
+      ["0711", "0604"],
+      ["0710", "0640"],
+    ]) {
+      await state.run("apply", folder({ recurse: true, mode, file_mode }));
+      const [ofFolder, ofFile] = [mode, file_mode].map((each) => Number.parseInt(each!, 8));
+      expect(modes()).toEqual([ofFolder, ofFile, ofFolder, ofFile]);
+    }
+    await state.run("apply", []);
+    expect(modes()).toEqual(before);
   });
 
   test("gives everything to a user of the same run", async () => {

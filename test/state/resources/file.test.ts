@@ -156,6 +156,38 @@ test("without a content the content stays", async () => {
   expect([state.read("/conf"), state.host.files.stat("/conf")?.mode]).toEqual(["theirs", 0o600]);
 });
 
+test("with a content alone mode, owner and group stay as they are, of a file that is locked up, too", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  state.host.files.setAttributes("/conf", { mode: 0o600, uid: 33, gid: 33 });
+  await state.run("apply", file({ content: "ours" }));
+  expect(state.read("/conf")).toBe("ours");
+  expect(state.host.files.stat("/conf")).toMatchObject({ mode: 0o600, uid: 33, gid: 33 });
+});
+
+test.each([
+  ["of somebody else", { mode: 0o644, uid: 33 }, { owner: "root" }, ["writeFile"]],
+  ["that others may write to", { mode: 0o666, uid: 0 }, { mode: "4755" }, ["writeFile"]],
+  ["of root's alone", { mode: 0o644, uid: 0 }, { mode: "0600" }, ["setAttributes"]],
+])(
+  "a file %s gets mode and owner so that nobody holds it open for writing: %j",
+  async (_what, stands, more, calls) => {
+    const state = new StateFixture();
+    state.write("/conf", "same");
+    state.host.files.setAttributes("/conf", stands);
+    const called: string[] = [];
+    for (const call of ["writeFile", "setAttributes"] as const) {
+      const member = state.host.files[call].bind(state.host.files) as (...args: unknown[]) => unknown;
+      Object.assign(state.host.files, {
+        [call]: (...args: unknown[]) => (called.push(call), member(...args)),
+      });
+    }
+    await state.run("apply", file({ content: "same", ...more }));
+    expect(called).toEqual(calls);
+    expect(state.read("/conf")).toBe("same");
+  },
+);
+
 describe("what is in the way", () => {
   test("a folder is never replaced", async () => {
     const state = new StateFixture();

@@ -83,6 +83,45 @@ describe("members", () => {
   });
 });
 
+test.each<[string, object, string[]]>([
+  ["a new group", { name: "new" }, ["groupadd new"]],
+  ["one of the system", { name: "new", system: true }, ["groupadd -r new"]],
+  ["one of the system with a number", { name: "new", system: true, gid: 300 }, ["groupadd -r -g 300 new"]],
+  ["one that is there", { system: true, gid: 2000 }, ["groupmod -g 2000 users"]],
+  [
+    "number and members",
+    { gid: 2000, members: ["root"] },
+    ["groupmod -g 2000 users", "gpasswd -M root users"],
+  ],
+  [
+    "a member who is named twice",
+    { members: ["root", "root"], membership: "inclusive" },
+    ["gpasswd -M root users"],
+  ],
+  ["one that is not wanted", { ensure: "absent" }, ["groupdel users"]],
+])("%s is made so by the programs of the machine", async (_what, more, commands) => {
+  const host = memoryMachine();
+  const ran: string[] = [];
+  const run = host.run.bind(host);
+  host.run = (command, stop) => (ran.push(command.argv.join(" ")), run(command, stop));
+  expect(outcomes(await new StateFixture(host).run("apply", group(more)))).toEqual(["g changed"]);
+  expect(ran).toEqual(commands);
+});
+
+test("a group that is not wanted comes back with its password, also where a version before that gave it members", async () => {
+  const state = new StateFixture(memoryMachine());
+  state.write("/etc/group", state.read("/etc/group").replace("staff:x:50:", "staff:$6$salt$hash:50:root"));
+  const staff = (more: object) => declare([{ id: "g", type: "group", name: "staff", ...more }]);
+  for (const first of [{ gid: 50 }, { members: [], membership: "inclusive" }]) {
+    const before = state.read("/etc/group").split("\n").sort();
+    await state.run("apply", staff(first));
+    expect(outcomes(await state.run("apply", staff({ ensure: "absent" })))).toEqual(["g changed"]);
+    expect(state.read("/etc/group")).not.toContain("staff");
+    await state.run("apply", []);
+    expect(state.read("/etc/group").split("\n").sort()).toEqual(before);
+  }
+});
+
 test("a group that is somebody's primary group is not removed", async () => {
   const state = new StateFixture(memoryMachine());
   const message = "The group root is the primary group of root.";

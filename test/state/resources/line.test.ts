@@ -35,6 +35,7 @@ describe("the text afterwards", () => {
     ["is added at the end", "a\n", { line: "b" }, "a\nb\n"],
     ["ends the line before it", "a", { line: "b" }, "a\nb\n"],
     ["is the first of an empty file", "", { line: "b" }, "b\n"],
+    ["is another than one with blanks around it", " b\nb \n", { line: "b" }, " b\nb \nb\n"],
     ["stays where it is", "b\na\n", { line: "b" }, "b\na\n"],
     ["takes the place of what matches", "x\na=1\ny", { line: "a=2", match: "a=*" }, "x\na=2\ny"],
     ["goes, each time it stands there", "b\na\nb\n", { line: "b", ensure: "absent" }, "a\n"],
@@ -82,6 +83,35 @@ test("a removal takes back our line and leaves what others added", async () => {
   state.write(path, `${state.read(path)}theirs=1\n`);
   await state.run("apply", []);
   expect(state.read(path)).toBe("port=22\ntheirs=1\n");
+});
+
+test.each([
+  ["brought the second back", "a=2\nx\na=1\n", "a=1\nx\na=1\n"],
+  ["brought the first back", "a=1\nx\na=2\n", "a=1\nx\na=1\n"],
+  ["took one of ours away", "x\na=2\n", "a=1\nx\na=1\n"],
+  ["brought one back and took ours away", "a=1\nx\n", "a=1\nx\n"],
+  ["brought one back and took ours and theirs away", "a=1\n", "a=1\n"],
+])("of two equal lines what stood comes back, where somebody %s", async (_what, between, after) => {
+  const state = new StateFixture();
+  state.write(path, "a=1\nx\na=1\n");
+  await state.run("apply", line({ line: "a=2", match: "a=*" }));
+  expect(state.read(path)).toBe("a=2\nx\na=2\n");
+  state.write(path, between);
+  await state.run("apply", []);
+  expect(state.read(path)).toBe(after);
+});
+
+test("what stood in a file that somebody took away does not make it again", async () => {
+  const state = new StateFixture();
+  state.write(path, "port=22\n");
+  await state.run("apply", line({ line: "port=2222", match: "port=*" }));
+  state.host.files.removeFile(path);
+  expect(outcomes(await state.run("apply", []))).toEqual(["l unchanged"]);
+  expect([state.host.files.stat(path), state.applied]).toEqual([null, []]);
+});
+
+test("a long line is named by as much of it as a name may have", () => {
+  expect(line({ line: "x".repeat(8192) })[0]?.identity).toBe(`${path}: `.padEnd(4096, "x"));
 });
 
 test("a line that was unwanted comes back where it was, though many places look the same", async () => {

@@ -7,6 +7,7 @@ test.each([
   ["a", "a", true],
   ["a", "ab", false],
   ["a*", "a", true],
+  ["a**", "a", true],
   ["a*", "abc", true],
   ["*a", "bca", true],
   ["*", "", true],
