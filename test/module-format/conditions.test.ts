@@ -10,7 +10,7 @@ import { resourceTypes } from "../../lib/state/resources/index.ts";
 const target = {
   node_id: "a1",
   name: "one",
-  tags: { role: "db", note: `a "b"\n${"x".repeat(300)}` },
+  tags: { role: "db", token: "shown", name: "alias", note: `a "b"\n${"x".repeat(300)}` },
   attributes: { "os.family": "debian" },
 };
 
@@ -23,6 +23,7 @@ params:
   map: { type: object, default: {} }
   token: { type: string, default: HUNTER2, sensitive: true }
   part: { type: string, default: HUNTER3 }
+  word: { type: string, default: said }
 resources:
   - { id: secret, type: file, path: /secret, sensitive: true, content: "{{ params.part }}" }
   - id: a
@@ -52,7 +53,7 @@ describe("a condition", () => {
       {
         path: ["resources", 1, "when"],
         message: typeof message === "string" ? message : expect.stringMatching(message),
-        line: 14,
+        line: 15,
         column: 11,
       },
     ]);
@@ -73,6 +74,14 @@ describe("a condition", () => {
     ["role=web or missing", {}, 'when: "role=web or missing": role is db, missing is not set'],
     ["role='a b'", {}, `when: "role='a b'": role is db`],
     ["note=x", {}, `when: "note=x": note is ${JSON.stringify(`a "b"\n${"x".repeat(194)}...`)}`],
+    ["param.word = other", {}, 'when: "param.word = other": param.word is said'],
+    ["param.word = said", {}, null],
+    ["token = other", {}, 'when: "token = other": token is shown'],
+    [
+      'name=two or "name"=two',
+      {},
+      `when: ${JSON.stringify('name=two or "name"=two')}: name is one, "name" is alias`,
+    ],
     ["name=two,attr.os.family=debian", {}, 'when: "name=two,attr.os.family=debian": name is one'],
   ])("%s with %j says why it does not hold: %s", (when, given, reason) => {
     expect(reasonOf(when, given)).toBe(reason);

@@ -50,6 +50,9 @@ describe("SelectorIndex", () => {
     index.set(agent("a", { env: "prod", role: "web" }));
     index.set(agent("b", { env: "dev" }));
     index.set(agent("c", { env: "prod", constructor: "x" }));
+    for (const id of ["d", "e"]) index.set(agent(id, { env: "test", rack: "r1" }));
+    index.set(agent("d", { env: "prod" }));
+    for (const id of ["d", "e"]) index.delete(id);
     index.delete("a");
     index.set(agent("b", { env: "prod" }));
     expect(index.tagSummary()).toEqual([

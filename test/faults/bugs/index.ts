@@ -1,4 +1,5 @@
 import { plainBugs, type Bug } from "./bugs.ts";
+import { changedBugs } from "./changed-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
@@ -32,6 +33,7 @@ export type { Bug } from "./bugs.ts";
 export const bugs: readonly Bug[] = [
   ...lostSyncs,
   ...plainBugs,
+  ...changedBugs,
   ...clusterBugs,
   ...deliveryBugs,
   ...edgeBugs,

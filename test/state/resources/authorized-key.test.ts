@@ -216,6 +216,15 @@ test("a line that stood in a file which somebody took away does not make it agai
   expect(state.host.files.stat(path)).toBeNull();
 });
 
+test("a line that somebody brought back himself goes where it stood", async () => {
+  const before = line(`no-pty ${key}`) + line(other);
+  const state = fixture(before);
+  await state.run("apply", wanted());
+  state.write(path, line(other) + line(`no-pty ${key}`));
+  expect(outcomes(await state.run("apply", []))).toEqual(["k changed"]);
+  expect(state.read(path)).toBe(before);
+});
+
 test("keys that begin alike are two, each named by its end", async () => {
   const state = fixture();
   const keyOf = (end: string): string =>

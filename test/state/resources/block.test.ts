@@ -64,6 +64,12 @@ describe("a new block", () => {
       { marker: "<!-- {mark} -->", name: "nav" },
       "<!-- BEGIN nav -->\nin\n<!-- END nav -->\n",
     ],
+    [
+      "has the name wherever its marks are to say it",
+      "",
+      { marker: "# {mark} #{mark}", name: "nav" },
+      "# BEGIN nav #BEGIN nav\nin\n# END nav #END nav\n",
+    ],
   ])("%s", async (_name, before, more, after) => {
     const { state, text } = await apply(before, more);
     expect(text).toBe(after);
@@ -114,6 +120,16 @@ test.each(Object.entries(standing))("%s comes back to the letter", async (_what,
     expect(state.read(path)).toBe(after ?? before);
   }
 });
+
+test.each(["old\n", ""])(
+  "a block with %j that stood in a file which somebody took away does not make it again",
+  async (old) => {
+    const { state } = await apply(`x\n# BEGIN block\n${old}# END block\n`);
+    state.host.files.removeFile(path);
+    expect(outcomes(await state.run("apply", []))).toEqual(["b unchanged"]);
+    expect(state.host.files.stat(path)).toBeNull();
+  },
+);
 
 test("two blocks of one file know nothing of each other", async () => {
   const state = new StateFixture();
