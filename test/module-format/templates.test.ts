@@ -162,6 +162,14 @@ describe("a module with templates", () => {
     ],
   ])("tells of %s", (_name, resources, faults) => expect(faultsOf(head + resources)).toEqual(faults));
 
+  it("stays as it is written, also within a property, whatever defaults make of it", () => {
+    const environment = "{ A: '{{ params.port }}/tcp' }";
+    const { resources } = parseModule(
+      `${head}  - { id: s, type: script, run: x, creates: /a, environment: ${environment} }\n`,
+    );
+    expect(resources[0]!["environment"]).toEqual({ A: "{{ params.port }}/tcp" });
+  });
+
   it("is refused when its defaults are none, with their place", () => {
     const text =
       "name: web\nparams:\n  port: { type: integer, default: none }\n  1a: { type: string }\nresources: []\n";
@@ -175,15 +183,16 @@ describe("a module with templates", () => {
     [
       "the path of a file",
       "type: file, path: '/{{ secrets.db }}'",
-      [/^7:.*names the resource: that is shown/],
+      [/^8:.*names the resource: that is shown/],
     ],
     ["the path of a file", "type: file, path: '/{{ params.pass }}'", [/names the resource: that is shown/]],
+    ["a part of a map", "type: file, path: '/{{ params.map.a }}'", [/names the resource: that is shown/]],
     ["a property of all params", "type: file, path: '/{{ params | json }}'", [/names the resource/]],
     ["the content of a file", "type: file, path: /a, content: '{{ secrets.db }}'", []],
     [
       "a line, which notes what it wrote",
       "type: line, path: /a, line: '{{ secrets.db }}'",
-      [/^7:.*notes its/],
+      [/^8:.*notes its/],
     ],
     [
       "the pattern of a line",
@@ -198,7 +207,10 @@ describe("a module with templates", () => {
     ],
     ["a script", "type: script, run: x, creates: /a, environment: { A: '{{ secrets.db }}' }", []],
   ])("says whether a secret can be in %s: %s", (_name, resource, faults) => {
-    const secret = head.replace("params:\n", "params:\n  pass: { type: string, sensitive: true }\n");
+    const secret = head.replace(
+      "params:\n",
+      "params:\n  pass: { type: string, sensitive: true }\n  map: { type: object, sensitive: true }\n",
+    );
     expect(faultsOf(`${secret}  - { id: a, ${resource} }\n`)).toEqual(
       faults.map((fault) => expect.stringMatching(fault) as string),
     );

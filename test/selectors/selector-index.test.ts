@@ -61,6 +61,18 @@ describe("SelectorIndex", () => {
     ]);
   });
 
+  it.each(["env in (prod,prod)", "env notin (dev,dev)", "node_id in (a,b,a)", "env=prod or env=prod"])(
+    "finds and counts each agent once by %s",
+    (text) => {
+      const index = new SelectorIndex();
+      for (const id of ["a", "b"]) index.set(agent(id, { env: "prod" }));
+      for (const id of ["c", "d"]) index.set(agent(id, { env: "dev" }));
+      const selector = parseSelector(text);
+      expect([index.match(selector), index.count(selector)]).toEqual([["a", "b"], 2]);
+      expect(index.page(selector, { limit: 2 })).toEqual({ items: ["a", "b"], next: null });
+    },
+  );
+
   it("goes on with a page after an agent that is gone", () => {
     const index = new SelectorIndex();
     for (const id of ["a", "b", "c"]) index.set(agent(id, { env: "prod" }));
