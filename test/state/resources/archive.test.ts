@@ -177,6 +177,24 @@ describe.skipIf(!here)("on this machine", () => {
     expect(existsSync(path)).toBe(false);
   });
 
+  test("is extracted anew where other parts of its names are left out, fewer and more of them", async () => {
+    const { path, run, pack } = machine();
+    const source = pack("a.tar", "t-1");
+    for (const [strip_components, name] of [
+      [0, "t-1/bin/tool"],
+      [1, "bin/tool"],
+      [0, "t-1/bin/tool"],
+    ] as const) {
+      expect((await run({ source, strip_components }))?.outcome).toBe("changed");
+      expect(existsSync(join(path, name))).toBe(true);
+    }
+    expect(readdirSync(path).filter((name) => !name.startsWith("."))).toEqual(["t-1"]);
+    // As an extraction that was killed leaves it.
+    writeFileSync(join(path, ".fleetwright-archive.download"), "half");
+    await run(null);
+    expect(existsSync(path)).toBe(false);
+  });
+
   test("what somebody else put there is not replaced, and no link is followed", async () => {
     const { folder, path, run, pack } = machine();
     const source = pack("a.tar", "t-1");
