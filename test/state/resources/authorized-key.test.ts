@@ -220,7 +220,7 @@ test("a line that somebody brought back himself goes where it stood", async () =
   const before = line(`no-pty ${key}`) + line(other);
   const state = fixture(before);
   await state.run("apply", wanted());
-  state.write(path, line(other) + line(`no-pty ${key}`));
+  state.host.files.writeFile(path, text(line(other) + line(`no-pty ${key}`)), {});
   expect(outcomes(await state.run("apply", []))).toEqual(["k changed"]);
   expect(state.read(path)).toBe(before);
 });
