@@ -102,8 +102,7 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
   if (!differs && owed === applied.owed) return;
   const identityOf = (resource: ResolvedResource): string => names.of(resource);
   const { types, host } = context;
-  // What was desired and not begun is not known here.
-  const handing = { types, identityOf, host, desired: [] };
+  const handing = { types, identityOf, host, desired: resourcesOf(operation) };
   applied.replace(inheritParts([...known.values()], noted, handing), owed);
 }
 
@@ -150,8 +149,7 @@ class Asked {
     const { state, removal, captured, identity } = change;
     if (state === "untouched") return before;
     if (removal) {
-      // What it left for resources that were not begun is nobody's yet: it stays with what went.
-      if (state === "changed" && !this.#hasParts(identity)) return null;
+      if (state === "changed") return null;
       return (await this.#isAsBefore(identity, before?.prior ?? null)) ? null : before;
     }
     const item = this.#items.get(identity);
@@ -159,10 +157,6 @@ class Asked {
     const after = claimedBy(before, captured ? toNoted(captured) : newVersion(before, change));
     if (state === "changed" || isOurs(before)) return after;
     return (await this.#isAsBefore(identity, captured?.prior ?? null)) ? before : after;
-  }
-
-  #hasParts(identity: string): boolean {
-    return this.#items.get(identity)?.target?.type.sharing !== undefined;
   }
 
   /** What says nothing of the machine can't be compared with it: it was changed if that was begun. */

@@ -222,6 +222,8 @@ export interface PartHeir<Spec = unknown> {
   prior: Spec | null;
   /** Whether it was applied before the one that was taken away. */
   isOlder: boolean;
+  /** Whether it was not brought about yet: of parts that were not left for it, nobody knows what stood before. */
+  isAwaited: boolean;
 }
 
 /**

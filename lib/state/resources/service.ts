@@ -113,7 +113,10 @@ async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Prom
   // What is masked can neither run again nor be enabled.
   if (spec.masked !== undefined || state.masked) prior["masked"] = state.masked;
   if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
-  if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
+  // What a mask hides is captured where it comes to light; nobody disables what is not enabled.
+  const isHidden = state.masked && spec.enabled === false;
+  if (spec.enabled !== undefined && state.fixed === undefined && !isHidden)
+    prior["enabled"] = state.enabled ?? false;
   if (spec.provider) prior["provider"] = spec.provider;
   if (state.running !== null) prior["was_known"] = true;
   return { type: "service", spec: prior };
@@ -178,8 +181,8 @@ async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machin
   for (const verb of verbOrder) {
     if (!wanted.has(verb)) continue;
     await provider.act(verb, spec.name, machine);
-    if (verb !== "unmask") continue;
-    // A mask hides whether what it is on starts with the machine, and that it is not there any more.
+    // A mask hides that what it is on is not there any more, and that it was enabled before the mask was put on it.
+    if (verb !== "unmask" || spec.was_known !== true) continue;
     const state = await provider.query(spec.name, machine);
     if (isGone(spec, state)) return;
     for (const more of verbsFor(compare(spec, state))) wanted.add(more);

@@ -31,8 +31,13 @@ const unstopped = new AbortController().signal;
  */
 export async function captureAll(items: readonly StateItem[], run: StateRun): Promise<void> {
   const captured: StateItem[] = [];
+  const leaving = new Set(
+    items.flatMap(({ removal, target }) => (removal && target?.type.sharing ? [target.type.type] : [])),
+  );
   for (const item of items) {
-    if (item.sameAs || !item.changes || item.changes.length === 0 || !isToCapture(item)) continue;
+    if (item.sameAs || !item.changes || !isToCapture(item)) continue;
+    // Parts of what goes may be left for what is as it is to be: it is handed over too, so that it is known whose they are then.
+    if (item.changes.length === 0 && !leaving.has(item.resource.type)) continue;
     try {
       const capturing = capture(item, run);
       if (capturing) await capturing;

@@ -48,13 +48,13 @@ interface Handing {
   types: ResourceTypes;
   identityOf: (resource: ResolvedResource) => string;
   host: Digests;
-  /** What the run was to bring about. */
+  /** What the run was to bring about, as far as that is known. */
   desired: readonly ResolvedResource[];
 }
 
 /**
  * What is applied, where parts of what went were left for others, or others have a part in the same text: what stood before is noted with
- * the others from then on. Where these were not brought about, it stays with what went, until they are.
+ * the others from then on. Those that were not brought about are noted for it, since nobody else knows that these parts are ours.
  *
  * @param before - What was applied, by identity, in the order in which it was first applied.
  */
@@ -72,42 +72,54 @@ export function inheritParts(
   const places = new Map([...before.keys()].map((identity, place) => [identity, place]));
   const placeOf = ({ resource }: AppliedResource): number => places.get(identityOf(resource)) ?? Infinity;
   const gone = [...before.values()].filter((entry) => !staying.has(identityOf(entry.resource)));
-  const waiting = desired.filter((resource) => !resource.skip && !staying.has(identityOf(resource)));
-  const kept: AppliedResource[] = [];
-  let entries = inheritTexts(after, gone, { types, placeOf, host });
-  for (const { resource, prior } of gone) {
-    const type = prior && sharingType(prior, types);
-    const left = type && readPrior(prior, type);
-    if (!left) continue;
-    const place = placeOf({ resource, prior });
-    entries = entries.map((entry) => {
-      const isOlder = placeOf(entry) < place;
-      return entry.resource.type === type.type ? heirOf(entry, { type, left, isOlder }, types) : entry;
-    });
-    const awaited = leftFor(waiting, { type, left }, types);
-    if (awaited) kept.push({ resource, prior: awaited });
-  }
-  if (kept.length === 0) return entries;
-  const inOrder = [...before.keys()];
-  const byIdentity = new Map([...entries, ...kept].map((entry) => [identityOf(entry.resource), entry]));
-  return [...new Set([...inOrder, ...byIdentity.keys()])].flatMap(
-    (identity) => byIdentity.get(identity) ?? [],
+  const left = gone.flatMap((entry): LeftParts[] => {
+    const type = entry.prior && sharingType(entry.prior, types);
+    const read = type && readPrior(entry.prior, type);
+    return read ? [{ type, spec: read.spec, place: placeOf(entry) }] : [];
+  });
+  const entries = inheritTexts(after, gone, { types, placeOf, host }).map((entry) =>
+    inTurnFor(placeOf(entry), left).reduce((heir, parts) => heirOf(heir, parts, types), entry),
   );
+  const waiting = new Map<string, ResolvedResource>();
+  for (const resource of left.length > 0 ? desired : []) {
+    const identity = identityOf(resource);
+    if (!resource.skip && !staying.has(identity) && !waiting.has(identity)) waiting.set(identity, resource);
+  }
+  return [...entries, ...[...waiting.values()].flatMap((resource) => awaitedBy(resource, left, types))];
 }
 
-/** What of the parts of what went is left for resources that were not brought about; null = nothing. */
-function leftFor(
-  waiting: readonly ResolvedResource[],
-  { type, left }: { type: SharingType; left: { spec: unknown } },
+/** Parts of what went, which were left where others want them. */
+interface LeftParts {
+  type: SharingType;
+  spec: unknown;
+  place: number;
+}
+
+/** The same for one heir, so that of all that noted a part the oldest has the last word: what comes before the heir counts more than that. */
+function inTurnFor(place: number, left: readonly LeftParts[]): (LeftParts & { isOlder: boolean })[] {
+  const younger = left.filter((parts) => parts.place > place);
+  const older = left.filter((parts) => parts.place < place).toReversed();
+  return [
+    ...younger.map((parts) => ({ ...parts, isOlder: true })),
+    ...older.map((parts) => ({ ...parts, isOlder: false })),
+  ];
+}
+
+/** What is noted of a resource that was not brought about, for the parts that were left for it; nothing where there are none. */
+function awaitedBy(
+  resource: ResolvedResource,
+  left: readonly LeftParts[],
   types: ResourceTypes,
-): Prior | null {
-  return waiting.reduce<Prior | null>((prior, resource) => {
-    const target = resource.type === type.type ? read(resource, types).target : null;
-    const own = prior && readPrior(prior, type);
-    const heir = target && { spec: target.spec, prior: own?.spec ?? null, isOlder: false };
-    const spec = heir && type.sharing.inherit(left.spec, heir);
-    return spec ? { type: type.type, spec } : prior;
+): AppliedResource[] {
+  const { target } = read(resource, types);
+  const ofType = left.filter(({ type }) => type.type === resource.type);
+  const prior = inTurnFor(Infinity, ofType).reduce<Prior | null>((known, { type, spec, isOlder }) => {
+    const own = known && readPrior(known, type);
+    const heir = target && { spec: target.spec, prior: own?.spec ?? null, isOlder, isAwaited: true };
+    const more = heir && type.sharing.inherit(spec, heir);
+    return more ? { type: type.type, spec: more } : known;
   }, null);
+  return prior ? [{ resource, prior }] : [];
 }
 
 /** What parts of texts that went noted of the whole is noted with those that came after them; who was there before saw it so. */
@@ -175,13 +187,15 @@ function textOf(prior: Prior, types: ResourceTypes): string | null {
 
 function heirOf(
   entry: AppliedResource,
-  { type, left, isOlder }: { type: SharingType; left: { spec: unknown }; isOlder: boolean },
+  { type, spec: left, isOlder }: LeftParts & { isOlder: boolean },
   types: ResourceTypes,
 ): AppliedResource {
+  if (entry.resource.type !== type.type) return entry;
   const own = readPrior(entry.prior, type);
   const { target } = read(entry.resource, types);
   if (!target || (entry.prior && !own)) return entry;
-  const spec = type.sharing.inherit(left.spec, { spec: target.spec, prior: own?.spec ?? null, isOlder });
+  const heir = { spec: target.spec, prior: own?.spec ?? null, isOlder, isAwaited: false };
+  const spec = type.sharing.inherit(left, heir);
   if (!spec) return entry;
   const { changed: _known, ...rest } = entry;
   return { ...rest, prior: { type: type.type, spec } };

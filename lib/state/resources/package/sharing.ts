@@ -26,7 +26,7 @@ export function contradicts(one: WantedPackages, other: WantedPackages): boolean
 /** What stood before a resource that shares packages with one that went: of two that noted it, the older one knew. */
 export function inherit(
   left: SharedPackages,
-  { spec, prior, isOlder }: PartHeir<SharedPackages>,
+  { spec, prior, isOlder, isAwaited }: PartHeir<SharedPackages>,
 ): JsonObject | null {
   const own = new Set(namesOf(spec));
   const shared = (left.before ?? []).filter(({ name }) => own.has(name));
@@ -34,7 +34,8 @@ export function inherit(
   const [later, earlier] = isOlder ? [shared, prior?.before ?? []] : [prior?.before ?? [], shared];
   const before = new Map<string, Before>();
   for (const each of [...later, ...earlier]) before.set(each.name, { ...before.get(each.name), ...each });
-  const { name, provider } = prior ?? spec;
+  const { provider } = prior ?? spec;
+  const name = isAwaited ? [...before.keys()] : (prior ?? spec).name;
   const others = common(prior?.others, left.others);
   return toJsonObject({ name, ensure: "present", before: [...before.values()], provider, others });
 }
