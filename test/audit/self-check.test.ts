@@ -222,37 +222,32 @@ describe("the self check of the audit log", () => {
     expect(await told(test)).toEqual([1]);
   });
 
-  it(
-    "notes where it is while the log grows, and goes on there after a process that was killed",
-    { timeout: 60_000 },
-    async () => {
-      const [folder, clock] = [newFolder(), new FakeClock()];
-      const killed = newFolder();
-      {
-        await using test = await live(folder, clock);
-        await add(test, 25_000);
-        await caughtUp(test);
-        const reading = vi.spyOn(test.storage, "readLog");
-        clock.leap(weekMs);
-        // The log grows while the pass is under way.
-        const readings = () => reading.mock.calls.filter(([, query]) => query?.from === 1001).length;
-        await checked(test, () => readings() > 0);
-        await add(test, 10);
-        await checked(test, (check) => (check?.pass?.sequence ?? 0) >= 20_000);
-        expect(readings()).toBe(1);
-        cpSync(folder, killed, { recursive: true });
-        await test.storage.close();
-      }
-      await using test = await live(killed, clock);
-      const readLog = vi.spyOn(test.storage, "readLog");
-      await checked(test, (check) => check?.pass === null);
-      const places = readLog.mock.calls.flatMap(([log, query]) =>
-        log === "audit" && query?.limit === 200 ? [query.from ?? 0] : [],
-      );
-      expect(Math.min(...places)).toBe(20_001);
-      expect(await told(test)).toEqual([]);
-    },
-  );
+  it("notes where it is while the log grows, and goes on there after a process that was killed", async () => {
+    const [folder, clock] = [newFolder(), new FakeClock()];
+    const killed = newFolder();
+    {
+      await using test = await live(folder, clock);
+      await add(test, 25_000);
+      await caughtUp(test);
+      const reading = vi.spyOn(test.storage, "readLog");
+      clock.leap(weekMs);
+      const readings = () => reading.mock.calls.filter(([, query]) => query?.from === 1001).length;
+      await checked(test, () => readings() > 0);
+      await add(test, 10);
+      await checked(test, (check) => (check?.pass?.sequence ?? 0) >= 20_000);
+      expect(readings()).toBe(1);
+      cpSync(folder, killed, { recursive: true });
+      await test.storage.close();
+    }
+    await using test = await live(killed, clock);
+    const readLog = vi.spyOn(test.storage, "readLog");
+    await checked(test, (check) => check?.pass === null);
+    const places = readLog.mock.calls.flatMap(([log, query]) =>
+      log === "audit" && query?.limit === 200 ? [query.from ?? 0] : [],
+    );
+    expect(Math.min(...places)).toBe(20_001);
+    expect(await told(test)).toEqual([]);
+  });
 
   it("does not mind a wall clock that jumps or stands still, and goes over all of it after a week of running", async () => {
     const [folder, clock] = [newFolder(), new FakeClock()];

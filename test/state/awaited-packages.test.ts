@@ -75,8 +75,26 @@ describe("a version of a list that failed", () => {
     machine.install("jq", "1.6");
     Object.assign(machine.archive, { ghost: ["1"] });
     expect((await apply("a", failing("nginx", "jq"))).status).toBe("succeeded");
+    // What was there before it is put back, and is not the list's for that.
+    machine.installed.delete("jq");
+    await apply("a", failing("nginx", "jq"));
     await apply("a", []);
     expect(machine.list()).toEqual(["curl 8.0", "jq 1.6"]);
+  });
+
+  test("knows what was there before it was brought about, and is put back later", async () => {
+    const { machine, apply } = start();
+    machine.install("curl", "8.0");
+    await apply("a", [{ name: "nginx" }]);
+    const list = failing("nginx", "curl");
+    await apply("a", list);
+    machine.install("ghost", "1");
+    for (const lost of ["nginx", "curl"]) {
+      machine.installed.delete(lost);
+      expect((await apply("a", list)).status).toBe("succeeded");
+    }
+    await apply("a", []);
+    expect(machine.list()).toEqual(["curl 8.0", "ghost 1"]);
   });
 
   test("leaves nothing for an apply that holds removals back to tell of once it is brought about", async () => {

@@ -10,8 +10,8 @@ import { runState, type StateRunResult } from "../../lib/state/run/engine.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { lawFolder, type LawSubject } from "../../lib/testing/resource-laws.ts";
 import { snapshot } from "../../lib/testing/snapshot.ts";
-import { declare } from "./state-fixture.ts";
 import { failCall, type FailingHost } from "./failing-host.ts";
+import { declare } from "./state-fixture.ts";
 
 /** What was not as it should be, and which call had failed. */
 export type Interruption = string;

@@ -113,10 +113,7 @@ async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Prom
   // What is masked can neither run again nor be enabled.
   if (spec.masked !== undefined || state.masked) prior["masked"] = state.masked;
   if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
-  // What a mask hides is captured where it comes to light; nobody disables what is not enabled.
-  const isHidden = state.masked && spec.enabled === false;
-  if (spec.enabled !== undefined && state.fixed === undefined && !isHidden)
-    prior["enabled"] = state.enabled ?? false;
+  if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
   if (spec.provider) prior["provider"] = spec.provider;
   if (state.running !== null) prior["was_known"] = true;
   return { type: "service", spec: prior };

@@ -163,6 +163,19 @@ test.each<[string, object]>([
   },
 );
 
+test("what a mask hid is told before it is changed", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx", { masked: true, enabled: true });
+  const state = new StateFixture(machine.host);
+  const wanted = declare([{ type: "service", name: "nginx", masked: false, enabled: false }]);
+  const first = await state.run("apply", wanted);
+  expect(first.results[0]?.message).toBe("It was applied and still differs in: enabled.");
+  const plan = await state.run("plan", wanted);
+  expect(plan.results[0]?.changes).toEqual([{ property: "enabled", before: true, after: false }]);
+  expect((await state.run("apply", wanted)).status).toBe("succeeded");
+  expect(machine.commands).toEqual(["unmask nginx", "disable nginx"]);
+});
+
 test("a mask that ends with the next start of the machine is taken away too", async () => {
   const machine = new ServiceMachine("systemd");
   machine.add("nginx", { masked: true, maskedUntilRestart: true });
