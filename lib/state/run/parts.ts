@@ -74,8 +74,8 @@ export function inheritParts(
   const gone = [...before.values()].filter((entry) => !staying.has(identityOf(entry.resource)));
   const left = gone.flatMap((entry): LeftParts[] => {
     const type = entry.prior && sharingType(entry.prior, types);
-    const read = type && readPrior(entry.prior, type);
-    return read ? [{ type, spec: read.spec, place: placeOf(entry) }] : [];
+    const known = type && readPrior(entry.prior, type);
+    return known ? [{ type, spec: known.spec, place: placeOf(entry) }] : [];
   });
   const entries = inheritTexts(after, gone, { types, placeOf, host }).map((entry) =>
     inTurnFor(placeOf(entry), left).reduce((heir, parts) => heirOf(heir, parts, types), entry),

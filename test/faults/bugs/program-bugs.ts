@@ -80,7 +80,7 @@ export const programBugs: readonly Bug[] = [
   {
     name: "what was purged under its mask is started when the mask goes",
     file: "lib/state/resources/service.ts",
-    from: `    if (mayHaveGone && isGone(spec, await provider.query(spec.name, machine))) return;\n`,
+    from: `    if (isGone(spec, state)) return;\n`,
     tests: ["test/state/resources/service.test.ts"],
   },
   {
