@@ -32,7 +32,7 @@ export interface AttributeFacts {
 export interface OfflineFacts {
   /** How many. */
   agents: number;
-  /** The first 100 of them. */
+  /** All of them, 100 at most. */
   node_ids: string[];
 }
 
@@ -94,6 +94,14 @@ export interface DriftFacts {
   drift_id: string;
   /** Resources by outcome. */
   counts: Counts;
+}
+
+/** What found that a machine agrees with its baseline again. */
+export interface DriftEndFacts extends Pick<DriftFacts, "counts"> {
+  /** The check that found it; absent where an apply put it right. */
+  drift_id?: string;
+  /** The apply of everything that put it right; absent where a check found it. */
+  operation_id?: string;
 }
 
 /** What is done, or no longer done, about drift. */

@@ -14,6 +14,7 @@ import type {
   AssignmentFacts,
   RolloutFacts,
   OperationFacts,
+  DriftEndFacts,
   DriftFacts,
   EnforcementFacts,
   SecretFacts,
@@ -169,7 +170,7 @@ export interface EventMetadata {
   "drift.detected": DriftFacts;
   "drift.enforced": EnforcementFacts & { /** The apply. */ operation_id: string };
   "drift.enforcementStopped": EnforcementFacts;
-  "drift.resolved": DriftFacts;
+  "drift.resolved": DriftEndFacts;
   "terminal.opened": TerminalFacts & { /** Why, as the operator says. */ reason?: string };
   "terminal.watched": TerminalFacts;
   "terminal.transcriptRead": TerminalFacts & {

@@ -181,5 +181,17 @@ export type OrchestratorEvent<Type extends EventType = EventType> = {
   [Each in Type]: EventFields<Each>;
 }[Type];
 
+/** The agents that an event is about, by id: what it was done to, and those that its facts name. */
+export function concernedAgents({
+  target,
+  metadata,
+}: Pick<OrchestratorEvent, "target" | "metadata">): string[] {
+  const ids = new Set(target?.type === "agent" ? [target.id] : []);
+  if ("node_ids" in metadata) for (const id of metadata.node_ids) ids.add(id);
+  if ("node_id" in metadata) ids.add(metadata.node_id);
+  if ("replaced" in metadata) ids.add(metadata.replaced.node_id);
+  return [...ids];
+}
+
 /** Hears of events after they are on disk. Must not throw; what it does is its own. */
 export type EventListener<Type extends EventType = EventType> = (event: OrchestratorEvent<Type>) => void;

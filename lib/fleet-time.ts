@@ -11,7 +11,7 @@
 import { ClockWatch } from "./clock-watch.ts";
 import { toTimestamp, type Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
-import type { CollectionDefinition, Storage } from "./storage/storage.ts";
+import type { CollectionDefinition, Storage, Write } from "./storage/storage.ts";
 
 /** How often what was told is written, and so the most that a start after a kill may repeat. */
 export const fleetTimeStepMs = 60_000;
@@ -108,13 +108,17 @@ export class FleetTime {
     return (this.#writing = this.#writing.then(() => this.#writeNow()));
   }
 
-  /** Without the reserve of the storage: on a full disk there is nothing new to protect. */
+  /** What a commit takes along that must not be forgotten by a start with a clock that was set back: the time, on disk with it. */
+  toWrite(): Write {
+    return { kind: "put", collection: "fleet_time", key: "now", value: { told_ms: this.#now() } };
+  }
+
+  /** Without the reserve of the storage: what uses it on a full disk takes the time along. */
   async #writeNow(): Promise<void> {
     if (!this.#isTold) return;
     this.#isTold = false;
-    const value = { told_ms: this.#now() };
     try {
-      await this.#parts.storage.commit([{ kind: "put", collection: "fleet_time", key: "now", value }]);
+      await this.#parts.storage.commit([this.toWrite()]);
     } catch (error) {
       this.#isTold = true;
       this.#parts.logger.debug("The fleet time was not written.", { error });

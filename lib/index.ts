@@ -27,6 +27,7 @@ export type {
   AttributeFacts,
   DecisionFacts,
   ReplacementFacts,
+  DriftEndFacts,
   DriftFacts,
   EnforcementFacts,
   FlappingFacts,

@@ -165,6 +165,7 @@ export type {
   ForeseenFolders,
   ForeseenMachine,
   PartHeir,
+  PathsSaid,
   Prior,
   ResourceEnding,
   ResourcePlanning,
@@ -174,6 +175,7 @@ export type {
   ResourceType,
   ResourceTypes,
 } from "./state/resource-type.ts";
+export type { StayingThings } from "./state/resource.ts";
 export { resourceTypesWith } from "./state/own-types.ts";
 export { resourceTypes } from "./state/resources/index.ts";
 export { describeChange } from "./state/resources/shared/describe.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { LocalCluster, MemoryTransport, Orchestrator } from "fleetwright";
-import { FakeClock } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
 
 it("an orchestrator that is stopped while it starts leaves nothing running", async () => {
@@ -53,4 +53,12 @@ it("an orchestrator that ran and was stopped says that it does not start again",
   await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await stopping;
   await expect(orchestrator.start()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
+it("a test orchestrator gives back the clock and the transport that it was given, and goes by them", async () => {
+  const [clock, transport] = [new FakeClock(5_000), new MemoryTransport()];
+  await using test = await createTestOrchestrator({ clock, transport });
+  expect(test.clock).toBe(clock);
+  expect(test.transport).toBe(transport);
+  expect(clock.pendingTimers).toBeGreaterThan(0);
 });

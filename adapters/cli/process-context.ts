@@ -1,10 +1,11 @@
 /** The real process as the surroundings of the command line. */
 import { createInterface } from "node:readline";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { StringDecoder } from "node:string_decoder";
 import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { LogSink, openStandardError } from "./log-sink.ts";
+import { decodeText } from "./read-text.ts";
 
 // Whoever reads may stop reading, as `head` does, and a disk may be full: that ends neither a server nor an apply in the middle of it.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -78,7 +79,7 @@ export const processContext: CommandContext = {
   stderr: (piece) => void process.stderr.write(piece),
   log: new LogSink(openStandardError),
   environment: process.env,
-  readInput: () => text(process.stdin),
+  readInput: async () => decodeText(await buffer(process.stdin), "Standard input"),
   isOutputTerminal: process.stdout.isTTY,
   // A terminal may not know its size: it says 0.
   ...(process.stdout.isTTY && process.stdout.columns > 0 && { columns: process.stdout.columns }),

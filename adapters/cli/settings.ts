@@ -107,7 +107,7 @@ export function unknownVariables({ environment }: CommandContext): { variable: s
 }
 
 /** Variables of the other commands. */
-const ofClients = ["FLEETWRIGHT_HOME", "FLEETWRIGHT_URL"];
+const ofClients = ["HOME", "PROFILE", "URL", "ENROLMENT_TOKEN"].map((name) => `FLEETWRIGHT_${name}`);
 
 function findText(
   name: SettingName,

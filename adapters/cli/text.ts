@@ -44,7 +44,8 @@ export function toTable<Item>(
   ];
   const fixed = shown.map(([, , kind]) => kind?.holds !== undefined || kind?.isWhole === true);
   const lines = alignRows(view.isWide ? rows : fitRows(rows, { width: view.width, fixed }));
-  return toLines(view.paint ? view.paint.table(lines) : lines);
+  // Its cells are safe, and colours are to reach the terminal.
+  return endLines(view.paint ? view.paint.table(lines) : lines);
 }
 
 function cellsOf<Item>(
@@ -60,7 +61,7 @@ function cellsOf<Item>(
 /** Lays facts out, one a line: a name and its value. */
 export function toFacts(facts: readonly (readonly [name: string, value: unknown])[]): string {
   const known = facts.filter(([, value]) => value !== undefined && value !== null);
-  return toLines(alignRows(known.map(([name, value]) => [name, toLine(String(value))])));
+  return toLines(alignRows(known.map(([name, value]) => [toLine(name), toLine(String(value))])));
 }
 
 /**
@@ -78,8 +79,13 @@ export function alignRows(rows: readonly (readonly string[])[], least: readonly 
   );
 }
 
-/** Puts lines together, each with its end. */
+/** Puts lines together, each with its end, and as {@link toSafeText} has them: whatever stands in one of them comes from a server. */
 export function toLines(lines: readonly string[]): string {
+  return endLines(lines.map(toSafeText));
+}
+
+/** The same of lines that are as they must be: painted, or checked by their bytes. */
+export function endLines(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 

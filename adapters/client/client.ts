@@ -7,7 +7,7 @@ import type { OpenStream } from "./event-stream.ts";
 import { toHex, toHexKey } from "./hex.ts";
 import { createSend } from "./http.ts";
 import type { Fetch, Query, RequestExtras, Send } from "./http.ts";
-import { resolveRetry, withRetries } from "./retry.ts";
+import { resolveRetry, unlessAborted, withRetries } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { openSession } from "./sign-in.ts";
 import type { OperatorSigner } from "./signer.ts";
@@ -101,14 +101,14 @@ export function createClient(options: ClientOptions): Client {
 
   /** Sends once; signs in before where nobody has, and after where the session has ended. */
   async function sendSignedIn(method: string, path: string, extras: RequestExtras): Promise<unknown> {
-    if (token === null && signer) await signIn();
+    if (token === null && signer) await unlessAborted(signIn(), extras.signal);
     const used = token;
     try {
       return await send({ ...extras, method, path, token: used });
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401 || !signer) throw error;
       // A 401 says that nothing was done, so that even a POST may be sent again.
-      if (token === used) await signIn();
+      if (token === used) await unlessAborted(signIn(), extras.signal);
       return send({ ...extras, method, path, token });
     }
   }

@@ -87,3 +87,18 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) end();
   });
 }
+
+/**
+ * Waits for what others may wait for, too, and gives up with the signal: that goes on.
+ *
+ * @throws The reason of the signal.
+ */
+export function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (signal.aborted) giveUp();
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", giveUp));
+  });
+}

@@ -78,7 +78,7 @@ export interface App {
   /**
    * Serves all of it as a function from `Request` to `Response`, for servers that speak that.
    *
-   * @param remoteAddress - The other end of the connection: for limits and the audit log. Default unknown.
+   * @param remoteAddress - The IP address of the other end of the connection, without a port: for limits, the audit log, and what is refused over plain HTTP. Default unknown: nothing is refused then for not being encrypted.
    */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
   sockets: Sockets;

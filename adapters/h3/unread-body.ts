@@ -25,7 +25,10 @@ export function dropUnreadBody(request: IncomingMessage, response: ServerRespons
   });
   // Node ends the connection of a last answer by now, which resets it where something is unread: it has to wait for that.
   response.prependOnceListener("finish", () => {
-    if (!request.complete) socket.destroySoon = () => void socket.end();
+    if (request.complete) return;
+    socket.destroySoon = () => void socket.end();
+    // What nobody began to read Node would drop by itself, and nobody could see whether more of it comes.
+    request.read(0);
   });
   response.once("finish", () => {
     Reflect.deleteProperty(socket, "destroySoon");

@@ -11,6 +11,7 @@ import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 import { readPreferences } from "./preferences.ts";
+import type { WaitBounds } from "./preferences.ts";
 import { PublicText } from "./public-text.ts";
 import type { Reads } from "./reads.ts";
 import { createReplies } from "./replies.ts";
@@ -121,7 +122,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     if (!isRead(request.method)) requireKnownConditions(info, route.isConditional);
     const limit = route.isProtected ? bodyLimitBytes : Math.min(bodyLimitBytes, strangerBodyLimitBytes);
     const body = request.hasBody() ? await readJsonBody(request, route, limit) : {};
-    const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
+    const applied = route.waits && applyPreferences(request.header("prefer"), route.waits, body);
     const input = toInput({ route, values, query: request.query, body });
     // What is made as it is sent is not made for nobody: a backup would be written into the audit log.
     if (request.method === "HEAD" && route.produces !== null)
@@ -144,8 +145,12 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
 }
 
 /** Has a preference stand for what the body does not say. Returns what was applied. */
-function applyPreferences(header: string | undefined, body: Record<string, unknown>): string | null {
-  const preferences = readPreferences(header);
+function applyPreferences(
+  header: string | undefined,
+  waits: WaitBounds,
+  body: Record<string, unknown>,
+): string | null {
+  const preferences = readPreferences(header, waits);
   if (preferences === null || Object.hasOwn(body, "wait_seconds")) return null;
   body["wait_seconds"] = preferences.waitSeconds;
   return preferences.applied;

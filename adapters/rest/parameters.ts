@@ -30,6 +30,9 @@ interface SchemaDefinition {
 }
 interface Schema {
   _zod: { def: SchemaDefinition };
+  /** Of a schema of numbers. */
+  minValue?: number | null;
+  maxValue?: number | null;
   safeParse(value: unknown): { error?: { issues: readonly SchemaFault[] } | undefined };
 }
 
@@ -70,6 +73,13 @@ export function planParameter(schema: unknown): ParameterPlan {
   // Where a text is welcome, it stays one.
   const text = kinds.has("string");
   return { many: false, number: !text && kinds.has("number"), boolean: !text && kinds.has("boolean") };
+}
+
+/** The least and the greatest number that a schema takes. */
+export function numberBounds(schema: unknown): { least: number; most: number } {
+  let inner = schema as Schema;
+  while (inner._zod.def.innerType !== undefined) inner = inner._zod.def.innerType;
+  return { least: inner.minValue ?? -Infinity, most: inner.maxValue ?? Infinity };
 }
 
 /** What a query says, and what is wrong with it: an unknown parameter, one given twice, broken percent-encoding. */

@@ -8,18 +8,27 @@ export interface Preferences {
   applied: string;
 }
 
-/** The longest wait of any verb; who prefers to wait longer gets this. */
-const longestWaitSeconds = 300;
+/** For how long a verb may be waited for, seconds. */
+export interface WaitBounds {
+  /** Who prefers to wait less is waited for as long as ever: there is nothing else that the verb could answer. */
+  least: number;
+  /** Who prefers to wait longer gets this. */
+  most: number;
+}
 
-/** Reads the header; null where it says nothing about waiting. What can't be read is passed over, as the RFC asks. */
-export function readPreferences(header: string | undefined): Preferences | null {
+/**
+ * Reads the header; null where it says nothing about waiting that the verb can do. What can't be read, or can't be done, is passed over, as
+ * the RFC asks.
+ */
+export function readPreferences(header: string | undefined, { least, most }: WaitBounds): Preferences | null {
   if (header === undefined) return null;
   const parts = header.split(",").map((part) => (part.split(";")[0] ?? "").trim().toLowerCase());
   const wait = parts
     .map((part) => /^wait\s*=\s*"?(\d{1,9})"?$/.exec(part)?.[1])
     .find((text) => text !== undefined);
   const isAsync = parts.includes("respond-async");
-  if (wait === undefined) return isAsync ? { waitSeconds: 0, applied: "respond-async" } : null;
-  const waitSeconds = Math.min(Number(wait), longestWaitSeconds);
+  const waitSeconds = Math.min(wait === undefined && isAsync ? 0 : Number(wait), most);
+  if (!(waitSeconds >= least)) return null;
+  if (wait === undefined) return { waitSeconds, applied: "respond-async" };
   return { waitSeconds, applied: `${isAsync ? "respond-async, " : ""}wait=${waitSeconds}` };
 }

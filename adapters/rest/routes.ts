@@ -5,8 +5,9 @@ import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
 import { isProtected } from "../trpc/trpc.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
-import { faultsOfInput, inputFields, inputSchema, planParameter } from "./parameters.ts";
+import { faultsOfInput, inputFields, inputSchema, numberBounds, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
+import type { WaitBounds } from "./preferences.ts";
 import { prepareReads } from "./reads.ts";
 import type { Reads } from "./reads.ts";
 import type { OutputVersion, Render } from "./rendering.ts";
@@ -37,8 +38,8 @@ export interface RestRoute {
   isConditional: boolean;
   /** The version of its output; null where that has none. */
   version: OutputVersion | null;
-  /** Whether the caller may say how long the answer is held back. */
-  canWait: boolean;
+  /** For how long the caller may have the answer held back by a preference; null where that can't be said. */
+  waits: WaitBounds | null;
   /** Whether it answers with server-sent events: a subscription. */
   isStream: boolean;
   /** The media types of what it answers in pieces as they come, of which the input chooses; null where its answer is JSON. */
@@ -77,6 +78,13 @@ export function restProcedures(router: AnyRouter): [name: string, procedure: Any
 export function checkStatuses({ status, statuses }: NonNullable<ProcedureMeta["rest"]>): void {
   if (typeof status === "function" && statuses === undefined)
     throw new Error("A status that depends on the output needs `statuses`, too.");
+}
+
+/** For how long a call may be waited for by `Prefer`, as its body may say it; null where it has none that does. */
+export function waitsOf(procedure: AnyProcedure): WaitBounds | null {
+  const { openapi } = procedure._def.meta as Required<Pick<ProcedureMeta, "openapi">>;
+  const wait = inputFields(procedure).get("wait_seconds");
+  return bodyMethods.has(openapi.method) && wait !== undefined ? numberBounds(wait) : null;
 }
 
 /** The field of a subscription's input that the header `Last-Event-ID` carries. */
@@ -120,7 +128,7 @@ function toRoute(
     faultsOf: faultsOfInput(procedure),
     isConditional: rest.conditional === true,
     version: (rest.version ?? null) as RestRoute["version"],
-    canWait: takesBody && fields.has("wait_seconds"),
+    waits: waitsOf(procedure),
     isStream: procedure._def.type === "subscription",
     produces: procedure._def.type === "subscription" ? ["text/event-stream"] : (rest.produces ?? null),
     // What a procedure says about its output is true of the output that it gets.

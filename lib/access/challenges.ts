@@ -144,7 +144,8 @@ export class Challenges {
         value,
         expected: 0,
       };
-      await storage.commit([use, ...forget], options);
+      // With the time: on a full disk it is written nowhere else, and a start that went back before it would have forgotten the use.
+      await storage.commit([use, ...forget, fleetTime.toWrite()], options);
     } catch (error) {
       if (isOrchestratorError(error, "REVISION_CONFLICT")) throw new OrchestratorError("CHALLENGE_INVALID");
       throw error;

@@ -10,7 +10,7 @@ import type { Operators } from "./operators.ts";
 /** How often it is tried where others start, too: each that comes in between has made an Admin or taken a name. */
 const attempts = 10;
 
-/** Makes the keys of the option `adminPublicKeys` Admin where they are not known yet. */
+/** Makes the keys of the option `adminPublicKeys` Admin where they are not known yet. Who is known keeps their role: an Admin may have lowered it. */
 export async function ensureAdmins(
   context: Context,
   { registry, operators }: { registry: OperatorRegistry; operators: Operators },
@@ -19,13 +19,22 @@ export async function ensureAdmins(
     const admin = typeof given === "string" ? { public_key: given } : given;
     const key = parsePublicKey(admin.public_key, context.crypto);
     // Another process that starts at once may have made it, or taken its name for another.
-    for (let left = attempts; !(await registry.find(key.id)); left -= 1) {
+    let known = await registry.find(key.id);
+    if (known && known.value.role !== "Admin") {
+      const { username, role } = known.value;
+      context.logger.warn("An operator whose key is to be an Admin's has another role, and keeps it.", {
+        username,
+        role,
+      });
+    }
+    for (let left = attempts; !known; left -= 1) {
       const username = (await freeName(context, admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
       try {
         await operators.add(systemCaller, { username, public_key: key.hex, role: "Admin" });
       } catch (error) {
         if (!isOrchestratorError(error, "ALREADY_EXISTS") || left === 1) throw error;
       }
+      known = await registry.find(key.id);
     }
   }
 }

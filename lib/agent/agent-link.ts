@@ -14,7 +14,6 @@
 import type { Timer } from "../clock.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { defaultSendLimitBytes } from "../transport/channel.ts";
 import type { Ending } from "../transport/ending.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
@@ -44,14 +43,12 @@ const lastingFailures: readonly (ErrorCode | null)[] = [
 ];
 
 /** What an agent's line is made with. */
-export interface AgentLinkOptions extends Omit<LinkConnectionOptions, "sendLimitBytes"> {
+export interface AgentLinkOptions extends LinkConnectionOptions {
   /** Opens a connection; rejects when the signal aborts. */
   dial(signal: AbortSignal): Promise<FrameSocket>;
   /** From 0 up to 1: spreads the attempts. */
   random(): number;
   logger: Logger;
-  /** Bytes that may wait for an orchestrator that does not read; past it the connection ends. Default 32 MiB. */
-  sendLimitBytes?: number;
 }
 
 /** The agent's line to its orchestrator. */
@@ -184,8 +181,7 @@ class DialingLink implements AgentLink {
       socket.destroy();
       return { code: null, message: "stopped" };
     }
-    const { sendLimitBytes = defaultSendLimitBytes } = this.#options;
-    const connection = new LinkConnection(socket, { ...this.#options, sendLimitBytes }, this.#earlier);
+    const connection = new LinkConnection(socket, this.#options, this.#earlier);
     this.#connection = connection;
     const ending = await connection.ended;
     this.#connection = null;

@@ -48,7 +48,7 @@ export interface AgentOptions {
   stateDir: string;
   /** Folder that stands for `/` in everything that resources do to files, 1 or more characters. Default the whole machine. */
   root?: string;
-  /** The orchestrator's public key, 64 hex digits. Default the first one that answers is pinned, for good. */
+  /** The orchestrator's public key, hex or base64. Default the first one that answers is pinned, for good. */
   orchestratorKey?: string;
   /**
    * What stands in for an operator's approval, from `fleetwright enrol token`, 1-256 characters without blanks; a secret. It is sent to the

@@ -148,7 +148,6 @@ export class AgentProgram {
     const running = this.#running;
     this.#running = null;
     this.#isStarted = true;
-    this.#isStopped = true;
     this.#stopping ??= running;
     if (now) this.#stopping?.runner.cut();
     if (running) {
@@ -161,7 +160,8 @@ export class AgentProgram {
       await running.link.stop();
       running.lock.release();
     }
-    if (running || this.#nodeId === null) this.#resolveDone();
+    // Nothing runs that a call before this one waits for: it was never started, could not be, or was stopped before it had.
+    if (running || this.#stopping === null) this.#resolveDone();
     await this.done;
   }
 
@@ -248,10 +248,7 @@ export class AgentProgram {
       command: async (command) => this.#running?.commands.handle(command),
       stream: async (streamId, data) => this.#running?.terminals.type(streamId, data),
       down: (ending) => {
-        this.#running?.delivery.pause();
-        this.#running?.terminals.endAll();
-        this.#running?.attributes.pause();
-        this.#running?.metrics?.pause();
+        this.#rest();
         const { needsSomebody = false, ...fields } = ending;
         const level = ending.code !== null ? "error" : needsSomebody ? "warn" : "info";
         this.#logger[level]("There is no connection to the orchestrator.", fields);
@@ -264,14 +261,18 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     if (running.token.answered(status, hasSentToken)) running.link.hangUp("to bring the enrolment token");
-    running.delivery.pause();
-    running.attributes.pause();
-    running.metrics?.pause();
-    if (status !== "approved") return running.terminals.endAll();
+    if (status !== "approved") return this.#rest();
     // Results first: others wait for them.
     running.delivery.begin();
     running.attributes.begin();
     running.metrics?.begin();
+  }
+
+  /** Nothing may be sent: nobody sees a terminal any more, and what tells again and again waits for the next connection. */
+  #rest(): void {
+    const running = this.#running;
+    running?.terminals.endAll();
+    for (const part of [running?.delivery, running?.attributes, running?.metrics]) part?.pause();
   }
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */

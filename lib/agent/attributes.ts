@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { arch, cpus, hostname, networkInterfaces, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
+import { startOf } from "../internal/canonical-json.ts";
 import type { Attributes } from "../wire/messages.ts";
 
 /** Where attributes are read from. */
@@ -39,7 +40,7 @@ export function collectAttributes(context: AttributesContext): Attributes {
   const attributes: Attributes = {};
   for (const [key, value] of Object.entries(found)) {
     if (value === undefined || value === "") continue;
-    attributes[key] = typeof value === "string" ? value.slice(0, maxValueLength) : value;
+    attributes[key] = typeof value === "string" ? startOf(value, maxValueLength) : value;
   }
   return attributes;
 }

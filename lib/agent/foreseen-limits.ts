@@ -3,6 +3,7 @@ import { toTimestamp } from "../clock.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
+import { startOf } from "../internal/canonical-json.ts";
 import { planText } from "../state/plan-text.ts";
 import type { Action, ResourceResult } from "../state/result.ts";
 import type { ChangeGuard } from "../state/run/state-run.ts";
@@ -81,7 +82,7 @@ function requireFewRemovals(foreseen: readonly ResourceResult[], max: number): v
   const removed = removals.length;
   if (removed <= max) return;
   const more = removed > namedRemovals ? ` and ${removed - namedRemovals} more` : "";
-  const named = removals.slice(0, namedRemovals).join(", ").slice(0, 3000);
+  const named = startOf(removals.slice(0, namedRemovals).join(", "), 3000);
   throw new OrchestratorError("TOO_MANY_REMOVALS", {
     message: `It would remove ${named}${more}, and may remove ${max === 0 ? "nothing" : `no more than ${max}`}. Nothing was changed.`,
     details: { removals: removed, max_removals: max },

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Crypto, KeyPair, Signer } from "../crypto/crypto.ts";
 import { fromHex, nodeIdOf, toHex } from "../crypto/encoding.ts";
+import { decodeBytes } from "../crypto/parse-public-key.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { readText, renewFile, replaceFile } from "./durable-file.ts";
@@ -112,7 +113,7 @@ export class PinnedOrchestrator implements OrchestratorPin {
     this.#key = pinned?.bytes ?? null;
     if (pinned && !pinned.isSealed) renewFile(this.#path, pinText(toHex(pinned.bytes)));
     if (given === undefined) return;
-    const givenKey = fromHex(given);
+    const givenKey = decodeBytes(given, 32);
     if (!givenKey || !context.crypto.isAcceptablePublicKey(givenKey))
       throw new OrchestratorError("KEY_REFUSED");
     this.#pin(givenKey);

@@ -10,7 +10,7 @@
 import type { Clock } from "../clock.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { Channel } from "../transport/channel.ts";
+import { Channel, defaultSendLimitBytes } from "../transport/channel.ts";
 import type { Ending } from "../transport/ending.ts";
 import { FrameTurns } from "../transport/frame-turns.ts";
 import { LongReads } from "../transport/long-reads.ts";
@@ -78,7 +78,6 @@ export interface LinkConnectionOptions {
   /** The enrolment token to bring with the next connection; null where there is none. Absent: there is never one. */
   enrolmentToken?: () => string | null;
   description: AgentDescription;
-  sendLimitBytes: number;
   handlers: AgentLinkHandlers;
 }
 
@@ -180,12 +179,12 @@ export class LinkConnection {
     accepted: Extract<AgentHandshakeStep, { kind: "accepted" }>,
     earlier: Promise<void>,
   ): Promise<void> {
-    const { clock, pin, epochs, handlers, sendLimitBytes } = this.#options;
+    const { clock, pin, epochs, handlers } = this.#options;
     const channel = new Channel<AgentMessage, OrchestratorMessage>({
       socket: this.#socket,
       session: accepted.session,
       clock,
-      sendLimitBytes,
+      sendLimitBytes: defaultSendLimitBytes,
       reads: new LongReads(),
       turns: new FrameTurns(clock),
       handlers: {

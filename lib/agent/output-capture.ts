@@ -73,7 +73,9 @@ export class OutputCapture {
 
   /** Everything that was kept, when nothing more comes. */
   all(): OperationOutput[] {
-    return [...this.#streams.values()].map(({ output, redaction }) => {
+    return [...this.#streams.values()].map(({ output, decoder, redaction }) => {
+      // The beginning of a character is told, too, unless what would have ended it was dropped.
+      if (!output.truncated) output.text += redaction.push(decoder.decode());
       output.text += redaction.end();
       return output;
     });

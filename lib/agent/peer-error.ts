@@ -1,4 +1,5 @@
 import { errorTable, isOrchestratorError } from "../errors.ts";
+import { startOf } from "../internal/canonical-json.ts";
 import type { PeerError } from "../wire/messages.ts";
 
 const maxMessageLength = 4096;
@@ -9,7 +10,7 @@ export function toPeerError(error: unknown): PeerError {
   const { code, message, details } = error;
   return {
     code,
-    message: message.slice(0, maxMessageLength),
+    message: startOf(message, maxMessageLength),
     ...(Object.keys(details).length > 0 && { details }),
   };
 }

@@ -17,7 +17,8 @@ import type { AppliedResource } from "../state/run/applied-resource.ts";
 import { askPrior, type Looking, standsAsBefore } from "../state/run/as-before.ts";
 import { claimsOn, distinct, withClaims } from "../state/run/claims.ts";
 import { inheritParts } from "../state/run/parts.ts";
-import { desiredItem, tellDeclaredPaths, type StateItem } from "../state/run/state-item.ts";
+import { tellDeclaredPaths } from "../state/run/shared-things.ts";
+import { desiredItem, type StateItem } from "../state/run/state-item.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import {
   bootOf,

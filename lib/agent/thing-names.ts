@@ -3,7 +3,8 @@ import { resourceIdentityKey } from "../state/definition.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
-import { Identities, movePrior } from "../state/run/identities.ts";
+import { Identities } from "../state/run/identities.ts";
+import { movePrior } from "../state/run/real-paths.ts";
 
 /**
  * What the resources of an operation that was cut off are about, as its run named it: whose a folder on the way is may have led it

@@ -130,9 +130,10 @@ export class AgentService {
     this.#watchers.push(watcher);
   }
 
-  /** What else to delete in the step that forgets an agent. */
-  forgotten(nodeId: string): Write[] {
-    return [...this.findings.forget(nodeId), ...this.#watchers.flatMap((watcher) => watcher.forget(nodeId))];
+  /** What else to write in the step that forgets an agent. */
+  async forgotten(nodeId: string): Promise<Write[]> {
+    const writes = await Promise.all(this.#watchers.map((watcher) => watcher.forget(nodeId)));
+    return [...this.findings.forget(nodeId), ...writes.flat()];
   }
 
   /** What else to write in the step that puts one agent in the place of another. */

@@ -240,10 +240,12 @@ export class Agents {
           message: "Only a rejected agent can be removed.",
         });
       }
+      // First: an apply that ends from here on fails the step, and all of it is read anew.
+      const known = await this.#service.forgotten(node_id);
       const modules = await this.#service.appliedModules.forget(node_id);
       const secrets = await this.#service.appliedSecrets.forget(node_id);
       await this.#service.registry.remove(answering(caller), agent, {
-        writes: [...this.#service.forgotten(node_id), ...modules, ...secrets],
+        writes: [...known, ...modules, ...secrets],
         event: {
           type: "agent.removed",
           target: agentSubject(agent.value),

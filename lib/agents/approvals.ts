@@ -102,7 +102,7 @@ export class Approvals {
     });
   }
 
-  /** Rejects the first agents that wait and pass every filter. */
+  /** Rejects the first agents that wait and pass every filter. Where that fails for one of them, those that were rejected are told, and the rest remains. */
   async rejectPending(caller: Caller, { network, connected }: RejectPendingInput): Promise<RejectedAgents> {
     const within = network === undefined ? null : parseNetwork(network);
     const passes = (nodeId: string, address: string | null): boolean =>
@@ -115,13 +115,21 @@ export class Approvals {
     // Made again, the call rejects who is left.
     const each = repeatable(caller);
     let rejected = 0;
+    let remaining = nodeIds.length;
     for (let at = 0; at < Math.min(nodeIds.length, mostAtOnce); at += sideBySide) {
-      const decided = await Promise.all(
+      const decided = await Promise.allSettled(
         nodeIds.slice(at, at + sideBySide).map((nodeId) => this.#rejectWaiting(each, nodeId)),
       );
-      rejected += decided.filter(Boolean).length;
+      const failed = decided.filter(({ status }) => status === "rejected");
+      rejected += decided.filter((one) => one.status === "fulfilled" && one.value).length;
+      remaining -= decided.length - failed.length;
+      if (failed.length === 0) continue;
+      const [{ reason: error }] = failed as [PromiseRejectedResult];
+      if (rejected === 0) throw error;
+      this.#context.logger.warn("Not all agents that wait could be rejected.", { error });
+      break;
     }
-    return { rejected, remaining: Math.max(0, nodeIds.length - mostAtOnce) };
+    return { rejected, remaining };
   }
 
   /** Rejects an agent unless somebody decided about it, or it went, in the meantime. */

@@ -4,16 +4,17 @@
  */
 import type { Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import { isOrchestratorError } from "../errors.ts";
+import { isOrchestratorError, isRetryable } from "../errors.ts";
 import type { AttributeChange } from "../event-facts.ts";
+import { startOf } from "../internal/canonical-json.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
-/** Most attributes that are kept of one agent, and most characters of their names and values together. */
+/** Most attributes that are kept of one agent, and most bytes of their names and values together, as UTF-8. */
 const mostAttributes = 500;
-const mostCharacters = 65_536;
+const mostBytes = 65_536;
 
 /** How often the attributes of one agent are written in a minute, and how long what is left over waits. */
 const writesPerMinute = 10;
@@ -102,9 +103,13 @@ export class AttributeIntake {
     const due = (): void => {
       const { told: newest } = this.#waiting.get(nodeId)!;
       if (!this.#rate.tryTake(nodeId)) return this.#wait(nodeId, newest);
-      this.#writeWaiting(nodeId).catch((error: unknown) =>
-        this.#context.logger.warn("Attributes of an agent were not written.", { error, node_id: nodeId }),
-      );
+      this.#writeWaiting(nodeId).catch((error: unknown) => {
+        const { logger, leaving } = this.#context;
+        logger.warn("Attributes of an agent were not written.", { error, node_id: nodeId });
+        // The agent does not tell it again by itself.
+        const isNewest = !this.#waiting.has(nodeId) && !leaving.signal.aborted;
+        if (isRetryable(error) && isNewest) this.#wait(nodeId, newest);
+      });
     };
     this.#waiting.set(nodeId, { told, timer: this.#context.clock.setTimer(waitMs, due) });
   }
@@ -137,8 +142,13 @@ export class AttributeIntake {
 function changesOf(before: Attributes, after: Attributes): AttributeChange[] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   return names
-    .filter((name) => before[name] !== after[name])
-    .map((name) => ({ name, before: before[name] ?? null, after: after[name] ?? null }));
+    .map((name) => ({ name, before: valueOf(before, name), after: valueOf(after, name) }))
+    .filter(({ before: was, after: is }) => was !== is);
+}
+
+/** An attribute may be named like something that every object has. */
+function valueOf(attributes: Attributes, name: string): Attributes[string] | null {
+  return Object.hasOwn(attributes, name) ? attributes[name]! : null;
 }
 
 function changedEvent(agent: Readonly<AgentDocument>, changes: AttributeChange[]): EventInput {
@@ -161,16 +171,16 @@ function changedEvent(agent: Readonly<AgentDocument>, changes: AttributeChange[]
 }
 
 function shortened(value: AttributeChange["before"]): AttributeChange["before"] {
-  return typeof value === "string" ? value.slice(0, mostValueCharacters) : value;
+  return typeof value === "string" ? startOf(value, mostValueCharacters) : value;
 }
 
 /** What is kept of attributes: the first by name, so that it is the same each time. */
 function withinLimits(attributes: Attributes): Attributes {
   const kept: [string, Attributes[string]][] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const [name, value] of Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    characters += name.length + String(value).length;
-    if (kept.length === mostAttributes || characters > mostCharacters) break;
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(String(value));
+    if (kept.length === mostAttributes || bytes > mostBytes) break;
     kept.push([name, value]);
   }
   return Object.fromEntries(kept);

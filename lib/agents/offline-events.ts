@@ -33,9 +33,9 @@ const togetherMs = 16_000;
 const returnMs = 90_000;
 /** How long nothing is told after a failure that does not pass by itself. */
 const restMs = 60_000;
-/** Agents of one event, which is one commit. */
+/** Agents of one commit. */
 const atOnce = 5_000;
-/** Agents that an event names. */
+/** Agents of an event, which names all of them: who is told of some, or of none that are muted, goes by their names. */
 const mostNamed = 100;
 
 const collection = "offline_agents";
@@ -186,9 +186,10 @@ export class OfflineEvents {
       const writes = agents.map(({ node_id }): Write => {
         return { kind: "put", collection, key: node_id, value: { node_id, since }, expected: 0 };
       });
-      const { metadata, ...about } = told(agents, "offline");
-      const event = { type: "agent.offline", ...about, metadata: { ...metadata, since } } as const;
-      await this.#context.commit(systemCaller, writes, event);
+      const events = told(agents, "offline").map(({ metadata, ...about }) => {
+        return { type: "agent.offline", ...about, metadata: { ...metadata, since } } as const;
+      });
+      await this.#context.commit(systemCaller, writes, ...events);
     });
     for (const nodeId of nodeIds) {
       this.#gone.delete(nodeId);
@@ -203,8 +204,8 @@ export class OfflineEvents {
       this.#back.has(node_id) && this.#told.has(node_id);
     const agents = (await this.#agents(nodeIds)).filter(isHere);
     const writes = agents.map(({ node_id }): Write => ({ kind: "delete", collection, key: node_id }));
-    const event = { type: "agent.online", ...told(agents, "back online") } as const;
-    if (agents.length > 0) await this.#context.commit(systemCaller, writes, event);
+    const events = told(agents, "back online").map((about) => ({ type: "agent.online", ...about }) as const);
+    if (agents.length > 0) await this.#context.commit(systemCaller, writes, ...events);
     for (const nodeId of nodeIds) {
       this.#back.delete(nodeId);
       // It went while that was written.
@@ -237,14 +238,18 @@ function together(moved: ReadonlyMap<string, number>): Group | null {
   return group;
 }
 
-/** What an event says of agents: of one its name, of many how many there are. */
-function told(
-  agents: readonly Readonly<AgentDocument>[],
-  how: string,
-): { target?: EventSubject; summary: string; metadata: OfflineFacts } {
-  const subjects = agents.slice(0, mostNamed).map(agentSubject);
-  const metadata = { agents: agents.length, node_ids: subjects.map(({ id }) => id) };
-  const [target] = subjects;
-  if (!target || agents.length > 1) return { summary: `${agents.length} agents are ${how}`, metadata };
-  return { target, summary: `Agent ${target.name} is ${how}`, metadata };
+/** What events say of agents: of one its name, of many how many there are. */
+function told(agents: readonly Readonly<AgentDocument>[], how: string): Telling[] {
+  const tellings: Telling[] = [];
+  for (let at = 0; at < agents.length; at += mostNamed) {
+    const subjects = agents.slice(at, at + mostNamed).map(agentSubject);
+    const [target] = subjects;
+    const metadata = { agents: subjects.length, node_ids: subjects.map(({ id }) => id) };
+    if (target && subjects.length === 1)
+      tellings.push({ target, summary: `Agent ${target.name} is ${how}`, metadata });
+    else tellings.push({ summary: `${subjects.length} agents are ${how}`, metadata });
+  }
+  return tellings;
 }
+
+type Telling = { target?: EventSubject; summary: string; metadata: OfflineFacts };

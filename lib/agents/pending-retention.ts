@@ -41,7 +41,7 @@ export class PendingRetention {
   }
 
   /** Forgets, every hour, what waited too long. The function returned ends it. */
-  keep(forget: (nodeId: string) => Write[]): () => Promise<void> {
+  keep(forget: (nodeId: string) => Promise<Write[]>): () => Promise<void> {
     const { clock, logger } = this.#context;
     // Whoever was connected when the process before this one ended gets an hour to come back.
     let isFirst = true;
@@ -56,13 +56,14 @@ export class PendingRetention {
   }
 
   /** Forgets what waited too long; yields after each slice. */
-  async *round(forget: (nodeId: string) => Write[]): AsyncGenerator<void> {
+  async *round(forget: (nodeId: string) => Promise<Write[]>): AsyncGenerator<void> {
     const { retentionClock, options } = this.#context;
     const before = (await retentionClock.now()) - options.pendingAgentRetentionDays * dayMs;
     const stay: Stored[] = [];
     for await (const agents of this.#slices()) {
       for (const agent of agents) {
-        if (seenAt(agent) < before && !this.#isConnected(agent)) await this.#forget(agent, forget(agent.key));
+        if (seenAt(agent) < before && !this.#isConnected(agent))
+          await this.#forget(agent, await forget(agent.key));
         else stay.push(agent);
       }
       yield;

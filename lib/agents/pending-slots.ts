@@ -44,7 +44,7 @@ export class PendingSlots {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
   readonly #presence: Presence;
-  readonly #alsoForget: (nodeId: string) => Write[];
+  readonly #alsoForget: (nodeId: string) => Promise<Write[]>;
   readonly #ofNetwork: RateLimiter;
   readonly #ofAll: RateLimiter;
   /** Agents that give way right now. */
@@ -55,7 +55,7 @@ export class PendingSlots {
 
   constructor(
     context: Context,
-    parts: { registry: AgentRegistry; presence: Presence; alsoForget: (nodeId: string) => Write[] },
+    parts: { registry: AgentRegistry; presence: Presence; alsoForget: (nodeId: string) => Promise<Write[]> },
   ) {
     this.#context = context;
     this.#registry = parts.registry;
@@ -119,7 +119,8 @@ export class PendingSlots {
     if (agent?.value.status !== "pending") throw this.#noSlot();
     const event = forgottenEvent(agent.value, "it gave way to one from where fewer wait");
     try {
-      await this.#registry.forget(systemCaller, agent, { writes: this.#alsoForget(nodeId), event });
+      const writes = await this.#alsoForget(nodeId);
+      await this.#registry.forget(systemCaller, agent, { writes, event });
     } catch (error) {
       // It came, or was decided about, in this moment.
       throw isOrchestratorError(error, "REVISION_CONFLICT") ? this.#noSlot() : error;

@@ -108,7 +108,7 @@ export class AssignmentAgreement {
       (name) => second.modules.includes(name) && !bringTheSame(name, first, second),
     );
     if (module === undefined) return;
-    const both = allOf([first, second].map(({ selector }) => this.#selectors.parse(selector)));
+    const both = allOf([first, second].map(({ selector }) => this.#selectors.kept(selector)));
     if (!this.#parts.agents.hasMatch(both)) return;
     const message = differentRevisions(module, first, second);
     throw new OrchestratorError("RESOURCE_CONFLICT", {
@@ -126,7 +126,7 @@ export class AssignmentAgreement {
   ): Promise<void> {
     const differing = await comparison.differingParams(second);
     if (differing.length === 0) return;
-    const both = [first, second].map(({ selector }) => this.#selectors.parse(selector));
+    const both = [first, second].map(({ selector }) => this.#selectors.kept(selector));
     const found = differing.find(({ where }) => this.#parts.agents.hasMatch(allOf([...both, where])));
     if (!found) return;
     const { module, param } = found;
@@ -179,7 +179,7 @@ export class AssignmentAgreement {
     const { agents } = this.#parts;
     const shared = await comparison.shared(second);
     if (shared.size === 0) return;
-    const both = allOf([first, second].map(({ selector }) => this.#selectors.parse(selector)));
+    const both = allOf([first, second].map(({ selector }) => this.#selectors.kept(selector)));
     if (!agents.hasMatch(both)) return;
     const contradictions = await comparison.contradictions(second, shared);
     const found = contradictions.find(({ where }) => agents.hasMatch(allOf([both, where])));

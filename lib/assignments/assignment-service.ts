@@ -46,7 +46,7 @@ export class AssignmentService {
 
   /** The approved agents that an assignment matches now, by node_id. */
   matchedAgents(assignment: Readonly<AssignmentDocument>): string[] {
-    return this.#agents.matching(this.selectors.parse(assignment.selector));
+    return this.#agents.matching(this.selectors.kept(assignment.selector));
   }
 
   /** The modules of an assignment in the revisions that it brings now, and what must be written beside a reference to them. */
@@ -74,7 +74,7 @@ export class AssignmentService {
   async matcher(): Promise<AssignmentMatcher> {
     const all: Readonly<AssignmentDocument>[] = [];
     for await (const assignment of this.all()) all.push(assignment);
-    const selectors = all.map(({ selector }) => this.selectors.parse(selector));
+    const selectors = all.map(({ selector }) => this.selectors.kept(selector));
     return (target) => all.filter((_, at) => matchesSelector(selectors[at]!, target));
   }
 

@@ -15,7 +15,6 @@ import { toJsonObject } from "../json.ts";
 import { managedAfter } from "../managed-by.ts";
 import { parseReferences, printReferences } from "../module-format/module-reference.ts";
 import type { ModuleService } from "../modules/module-service.ts";
-import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentService } from "./assignment-service.ts";
 import type { AssignmentDocument } from "./documents.ts";
@@ -120,7 +119,7 @@ export class Assignments {
       ...(enforce !== undefined && { enforce }),
       ...(unattended_removals !== undefined && { unattended_removals }),
       ...(managed_by && { managed_by }),
-      selector: printSelector(this.#service.selectors.parse(fields.selector)),
+      selector: this.#service.selectors.toKept(fields.selector),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
@@ -157,7 +156,7 @@ export class Assignments {
     const { enforce, unattended_removals } = parsed;
     const changes = {
       ...(description !== undefined && { description }),
-      ...(selector !== undefined && { selector: printSelector(this.#service.selectors.parse(selector)) }),
+      ...(selector !== undefined && { selector: this.#service.selectors.toKept(selector) }),
       ...(params !== undefined && { params }),
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
@@ -179,7 +178,8 @@ export class Assignments {
   }
 
   /**
-   * Removes an assignment. Machines keep what it applied until their next apply of everything, whose plan shows the removals.
+   * Removes an assignment. Machines keep what it applied until their next apply of everything, or of an assignment that was created under
+   * its name since; the plan of either shows the removals.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `PRECONDITION_FAILED`.
    */

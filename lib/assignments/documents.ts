@@ -37,6 +37,8 @@ export interface DueDocument {
   next_run_at: number;
   /** The due time that was last carried out, or passed over for another reason than that it was late. */
   last_run_at?: number;
+  /** Whether the due time was passed over and told, while its schedule could not be read. Absent = no. */
+  is_over?: boolean;
 }
 
 /** Changes with everything that decides whether assignments agree, so that no two such changes pass each other unseen. */

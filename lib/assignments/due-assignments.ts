@@ -5,7 +5,7 @@
 import type { Context } from "../context.ts";
 import { toJsonObject } from "../json.ts";
 import type { Schedule } from "../schedules/cron.ts";
-import { requireNext } from "../schedules/schedule.ts";
+import { isUnreadable, requireNext } from "../schedules/schedule.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentDocument, DueDocument } from "./documents.ts";
@@ -58,21 +58,24 @@ export class DueAssignments {
     return [this.#put({ name: key, next_run_at: next }, stored?.revision ?? 0)];
   }
 
-  /** Those that are due, the longest first. Each is told once, also where it stays due. */
-  due(): AsyncGenerator<StoredDocument<DueDocument>> {
-    const query = { index: "by_due", to: this.#context.clock.now() + 1 };
+  /** Those that are due at an instant, the longest first. Each is told once, also where it stays due. */
+  due(nowMs: number): AsyncGenerator<StoredDocument<DueDocument>> {
+    const query = { index: "by_due", to: nowMs + 1 };
     return eachDocument<DueDocument>(this.#context.storage, collection, query);
   }
 
-  /** When the next is due; null where nothing has a schedule. */
-  async earliest(): Promise<number | null> {
-    const page = await this.#context.storage.list<DueDocument>(collection, { index: "by_due", limit: 1 });
+  /** When the next is due that is not due at an instant; null where there is none. */
+  async nextFrom(nowMs: number): Promise<number | null> {
+    const query = { index: "by_due", from: nowMs + 1, limit: 1 };
+    const page = await this.#context.storage.list<DueDocument>(collection, query);
     return page.items[0]?.value.next_run_at ?? null;
   }
 
   /**
    * What to write in the step that carries a due time out, or passes over it: those that were missed meanwhile are over. One that was
    * passed over because it is late comes again where it turns out that the clock was ahead: see {@link realign}.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` where the schedule can't be read here.
    */
   advance(stored: StoredDocument<DueDocument>, schedule: Schedule | undefined, isLate = false): Write {
     const { name, next_run_at, last_run_at } = stored.value;
@@ -84,6 +87,11 @@ export class DueAssignments {
     return this.#put({ name, next_run_at: next, ...last }, stored.revision);
   }
 
+  /** What to write where a due time is passed over while its schedule can't be read; null where it was before. */
+  passOver({ value, revision }: StoredDocument<DueDocument>): Write | null {
+    return value.is_over === true ? null : this.#put({ ...value, is_over: true }, revision);
+  }
+
   /**
    * Brings due times that lie too far ahead back to what the clock says now: it was wrong when they were written.
    *
@@ -92,15 +100,26 @@ export class DueAssignments {
   async realign(scheduleOf: (name: string) => Promise<Schedule | undefined>): Promise<void> {
     const now = this.#context.clock.now();
     for await (const stored of eachDocument<DueDocument>(this.#context.storage, collection)) {
-      const { name, next_run_at, last_run_at = 0 } = stored.value;
+      const { is_over: _, ...due } = stored.value;
+      const { name, next_run_at, last_run_at = 0 } = due;
       const schedule = await scheduleOf(name);
       // What was carried out a moment ahead of a clock that was set back a little is not carried out again.
       const afterMs = last_run_at > now + plausibleMs ? now : Math.max(now, last_run_at);
-      const next = schedule && this.#context.cron.next(schedule, afterMs);
+      const next = schedule && this.#nextIfReadable(name, schedule, afterMs);
       if (typeof next !== "number" || next >= next_run_at) continue;
-      await this.#context.storage.commit([
-        this.#put({ ...stored.value, next_run_at: next }, stored.revision),
-      ]);
+      await this.#context.storage.commit([this.#put({ ...due, next_run_at: next }, stored.revision)]);
+    }
+  }
+
+  /** One that could be read when it was written, and can't here, e.g. for want of its time zone, must not keep the others: null. */
+  #nextIfReadable(name: string, schedule: Schedule, afterMs: number): number | null {
+    const { cron, logger } = this.#context;
+    try {
+      return cron.next(schedule, afterMs);
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      logger.error("The schedule of an assignment can't be read.", { error, assignment: name });
+      return null;
     }
   }
 

@@ -45,7 +45,8 @@ export class AuditService {
       round: () => this.#pruneOld(),
       failed: (error) => logger.error("Old audit events were not removed.", { error }),
     });
-    return async () => void (await Promise.all([endRetention(), ...ends.map((end) => end())]));
+    return async () =>
+      void (await Promise.all([endRetention(), this.pruning.stop(), ...ends.map((end) => end())]));
   }
 
   async *#pruneOld(): AsyncGenerator<void> {

@@ -3,14 +3,15 @@
  *
  *   the anchor and the event that tells of it, in one commit ──▶ the removal
  *
- * What ended between the two, is finished by whoever comes next. One at a time in a process; of several processes on one storage, each
+ * From the commit on it is told as done: a removal that fails goes on by itself. What ended between the two, is finished by whoever comes next. One at a time in a process; of several processes on one storage, each
  * commits on the anchor that it read, and begins again where another was faster: what each tells of begins where the one before ended.
  */
 import { repeatable, systemCaller, type Caller } from "../callers/caller.ts";
 import { auditLog, type Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, isRetryable, OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogPlace, StoredDocument } from "../storage/storage.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import { OldestEntries } from "../upkeep/oldest-entries.ts";
 import { isOurs, readAnchor, signAnchor, toAnchorPut, type Anchor } from "./anchor.ts";
 
@@ -38,24 +39,57 @@ export interface OldestStretch {
 export class AuditPruning {
   readonly #context: Context;
   readonly #oldest: OldestEntries;
+  readonly #work: BackgroundWork;
   #last: Promise<unknown> = Promise.resolve();
+  #isWaiting = false;
 
   constructor(context: Context) {
     this.#context = context;
     this.#oldest = new OldestEntries(context, auditLog);
+    this.#work = new BackgroundWork(context);
   }
 
   /**
    * Removes the events before an instant, and what an earlier call left. Waits for the call before.
    *
-   * @returns How many this call took out of the log.
+   * @returns How many this call took out of the log, or will yet.
    * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written the anchor; `COUNT_DIFFERS`.
    */
   prune(request: PruneRequest, caller: Caller = systemCaller): Promise<number> {
     return this.#inTurn(async () => {
-      const through = await retryOnConflict(() => this.#advance(request, caller));
-      return through === 0 ? 0 : this.#context.storage.trimLog(auditLog, through + 1);
+      const { through, events, isTold } = await retryOnConflict(() => this.#advance(request, caller));
+      if (through === 0) return 0;
+      const trim = (): Promise<number> => this.#context.storage.trimLog(auditLog, through + 1);
+      if (!isTold) return trim();
+      return trim().catch((error: unknown) => {
+        if (!isOrchestratorError(error)) throw error;
+        this.#context.logger.warn("Audit events could not be removed yet; it goes on.", { error });
+        // What does not pass by itself is finished by the next round, or the next start.
+        if (isRetryable(error)) this.#goOn();
+        return events;
+      });
     });
+  }
+
+  /** Removes what is before the anchor once that can be done: one try at a time, however many removals wait for it. */
+  #goOn(): void {
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#work.do(async () => {
+      const { sequence = 0 } = (await readAnchor(this.#context))?.value ?? {};
+      await this.#inTurn(() => this.#context.storage.trimLog(auditLog, sequence + 1)).catch(
+        (error: unknown) => {
+          this.#isWaiting = isRetryable(error);
+          throw error;
+        },
+      );
+      this.#isWaiting = false;
+    });
+  }
+
+  /** Ends what goes on by itself; the next start finishes it. */
+  stop(): Promise<void> {
+    return this.#work.stop();
   }
 
   /**
@@ -73,8 +107,11 @@ export class AuditPruning {
     return result;
   }
 
-  /** Moves the anchor, never back. Returns the sequence that it is at then; 0 where there is none. */
-  async #advance({ beforeMs, expected }: PruneRequest, caller: Caller): Promise<number> {
+  /** Moves the anchor, never back. Returns the sequence that it is at then, 0 where there is none, and how many events there are up to it. */
+  async #advance(
+    { beforeMs, expected }: PruneRequest,
+    caller: Caller,
+  ): Promise<{ through: number; events: number; isTold: boolean }> {
     const { before, stretch } = await this.#look(beforeMs);
     if (expected !== undefined && stretch.events !== expected) {
       throw new OrchestratorError("COUNT_DIFFERS", {
@@ -83,8 +120,8 @@ export class AuditPruning {
       });
     }
     const at = before?.value.sequence ?? 0;
-    const { through } = stretch;
-    if (through.sequence <= at) return at;
+    const { through, events } = stretch;
+    if (through.sequence <= at) return { through: at, events, isTold: false };
     const anchor = signAnchor(this.#context, through);
     // With the reserve: pruning makes space.
     await this.#context.commitWithReserve(repeatable(caller), [toAnchorPut(anchor, before)], {
@@ -99,7 +136,7 @@ export class AuditPruning {
         before: new Date(beforeMs).toISOString(),
       },
     });
-    return through.sequence;
+    return { through: through.sequence, events, isTold: true };
   }
 
   /** The anchor, and what there is up to it and before the instant. */

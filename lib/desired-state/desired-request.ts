@@ -1,5 +1,9 @@
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { Json } from "../json.ts";
 import type { ModuleReference, NamedModules } from "../module-format/module-reference.ts";
+
+/** What an assignment says of its modules. */
+export type Given = Pick<AssignmentDocument, "pins" | "params">;
 
 /** Which of what is desired is asked for, and what comes beside assignments. */
 export interface DesiredRequest {
@@ -7,6 +11,8 @@ export interface DesiredRequest {
   modules?: readonly ModuleReference[] | undefined;
   /** The assignment whose rollout brings these modules in these revisions; absent = a call does. */
   assignment?: string | undefined;
+  /** What that assignment said of them when its rollout was asked for; absent = as it says now, where it matches the agent. */
+  given?: Given | undefined;
   /** Values of params that come before all others. */
   params?: { readonly [key: string]: Json } | undefined;
   /** What earlier calls named for the agent. */

@@ -28,7 +28,7 @@ import { besidesOf, readable } from "./besides.ts";
 import type { DesiredRequest } from "./desired-request.ts";
 import { orderModules, requiredModules } from "./module-order.ts";
 import { type Calls, ParamSources } from "./param-sources.ts";
-import { type Assignment, chooseRevisions } from "./revision-sources.ts";
+import { type Assignment, bringingTo, chooseRevisions } from "./revision-sources.ts";
 import { type SkipReasons, skipReasonsOf } from "./skip-reasons.ts";
 
 export type { DesiredRequest } from "./desired-request.ts";
@@ -39,8 +39,10 @@ export interface DesiredState {
   resources: readonly ResolvedResource[];
   /** Why resources are skipped. */
   skipReasons?: SkipReasons;
-  /** The assignments that match the agent, by the modules that they bring, whether or not these were asked for. */
+  /** The assignments that bring the agent modules, by these, whether or not they were asked for. */
   assignments: ReadonlyMap<string, readonly string[]>;
+  /** Names of the assignments that match the agent. */
+  matching: readonly string[];
   /** The values that the call gave each of its modules. */
   callValues: ReadonlyMap<string, JsonObject>;
 }
@@ -112,7 +114,8 @@ export class DesiredStates {
     return {
       of: async (nodeId, request = {}) => {
         const target = await this.#agents.target(nodeId);
-        const assignments = (await matchers.get("all", () => this.#assignments.matcher()))(target);
+        const matching = (await matchers.get("all", () => this.#assignments.matcher()))(target);
+        const assignments = bringingTo(matching, request);
         const wanted = chooseRevisions(assignments, request);
         const assigned = new Set(assignments.flatMap((each) => each.modules));
         const isOptional = ({ name }: ModuleReference): boolean => !request.modules && !assigned.has(name);
@@ -124,7 +127,7 @@ export class DesiredStates {
         const besides = await Promise.all(besidesOf(wanted, assignments, request).map(readable(moduleIn)));
         const names = [...used, ...besides.flat()].flatMap(({ content }) => [...findSecretNames(content)]);
         const uses = await secrets.usesOf(new Set(names), target);
-        const evaluation = { ...request, assignments, besides: besides.flat(), secrets: uses };
+        const evaluation = { ...request, matching, assignments, besides: besides.flat(), secrets: uses };
         return this.#work.do(this.#of(target, used, evaluation));
       },
     };
@@ -147,7 +150,7 @@ export class DesiredStates {
   *#of(
     target: SelectorTarget,
     modules: readonly ModuleRevision[],
-    { assignments, besides, secrets, params = {}, named = {} }: Evaluation,
+    { matching, assignments, besides, secrets, params = {}, named = {} }: Evaluation,
   ): Work<DesiredState> {
     const budget = new WorkBudget();
     const calls = { call: params, named };
@@ -161,7 +164,9 @@ export class DesiredStates {
       modules: modules.map(({ name, revision }) => ({ name, revision })),
       resources,
       skipReasons: skipReasonsOf(modules, evaluations),
-      assignments: bringersOf(assignments),
+      // What the assignment of a rollout brings by now is wanted, too.
+      assignments: bringersOf([...assignments, ...matching]),
+      matching: matching.map(({ name }) => name),
       callValues: new Map(
         modules.map(({ name, content }) => [name, valuesFor(name, content.params, params)]),
       ),
@@ -248,7 +253,7 @@ export class DesiredStates {
 
   #requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
     if (content.supports.length === 0) return;
-    if (content.supports.some((each) => matchesSelector(this.#selectors.parse(each), target))) return;
+    if (content.supports.some((each) => matchesSelector(this.#selectors.kept(each), target))) return;
     throw new OrchestratorError("AGENT_UNSUPPORTED", {
       message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
       details: { module: name, supports: content.supports },
@@ -258,6 +263,8 @@ export class DesiredStates {
 
 /** What is worked out, with what surrounds it. */
 interface Evaluation extends DesiredRequest {
+  matching: readonly Assignment[];
+  /** Those that bring it modules. */
   assignments: readonly Assignment[];
   /** What is desired of the agent beside it. */
   besides: readonly ModuleRevision[];
@@ -269,7 +276,7 @@ interface Evaluation extends DesiredRequest {
 function bringersOf(assignments: readonly Assignment[]): Map<string, string[]> {
   const bringers = new Map<string, string[]>();
   for (const { name, modules } of assignments)
-    for (const module of new Set(modules)) bringers.set(module, [...(bringers.get(module) ?? []), name]);
+    for (const module of modules) bringers.set(module, [...new Set([...(bringers.get(module) ?? []), name])]);
   return bringers;
 }
 

@@ -2,7 +2,6 @@
  * Where the values of params come from. The last that has one decides: the module's default, the assignments that bring the
  * module, what an earlier call named it with, the call. Within each, `module.param` comes before `param`.
  */
-import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Work } from "../internal/work.ts";
@@ -11,6 +10,7 @@ import { namedOf, type NamedModules } from "../module-format/module-reference.ts
 import { declaredParams } from "../module-format/module-resources.ts";
 import { findMissing, findValueFaults, valuesFor, type DeclaredParams } from "../module-format/params.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
+import type { Assignment } from "./revision-sources.ts";
 
 type Values = { readonly [key: string]: Json };
 type Content = ModuleRevision["content"];
@@ -22,10 +22,10 @@ export interface Calls {
 }
 
 export class ParamSources {
-  readonly #assignments: readonly Readonly<AssignmentDocument>[];
+  readonly #assignments: readonly Assignment[];
   readonly #calls: Calls;
 
-  private constructor(assignments: readonly Readonly<AssignmentDocument>[], calls: Calls) {
+  private constructor(assignments: readonly Assignment[], calls: Calls) {
     this.#assignments = assignments;
     this.#calls = calls;
   }
@@ -36,7 +36,7 @@ export class ParamSources {
    */
   static *of(
     modules: readonly ModuleRevision[],
-    assignments: readonly Readonly<AssignmentDocument>[],
+    assignments: readonly Assignment[],
     calls: Calls,
   ): Work<ParamSources> {
     const declared = declaredParams(modules.map(({ content }) => content));

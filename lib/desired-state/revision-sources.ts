@@ -13,7 +13,19 @@ import {
 } from "../module-format/module-reference.ts";
 import type { DesiredRequest } from "./desired-request.ts";
 
-export type Assignment = Readonly<AssignmentDocument>;
+/** What an assignment brings. */
+export type Assignment = Readonly<Pick<AssignmentDocument, "name" | "modules" | "pins" | "params">>;
+
+/** The assignments that bring an agent its modules: that of a rollout as it was when this was asked for, whether or not it is so now. */
+export function bringingTo(
+  matching: readonly Assignment[],
+  { modules, assignment, given }: Pick<DesiredRequest, "modules" | "assignment" | "given">,
+): readonly Assignment[] {
+  if (!modules || assignment === undefined || !given) return matching;
+  const own = { name: assignment, modules: modules.map(({ name }) => name), ...given };
+  const others = matching.filter(({ name }) => name !== assignment);
+  return [...others, own].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
 
 /**
  * The modules that are asked for, in their revisions; absent = the newest.

@@ -67,8 +67,10 @@ export class Discovery {
       throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds } });
     }
     const before = this.#nextAt;
-    this.#nextAt = now + restMs;
-    return () => void (this.#nextAt = before);
+    const taken = now + restMs;
+    this.#nextAt = taken;
+    // Where the name of a target is looked up for long, another may have been made meanwhile.
+    return () => void (this.#nextAt = this.#nextAt === taken ? before : this.#nextAt);
   }
 
   #planAll(): PlannedAnnouncement[] {

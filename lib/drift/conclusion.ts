@@ -1,6 +1,11 @@
-/** What a drift check that has ended means: its record, and whether the machine left its baseline or came back to it. */
+/**
+ * What a drift check that has ended means: its record, and whether the machine left its baseline or came back to it. An apply of
+ * everything brings it back, too.
+ */
 import type { Findings } from "../agents/findings.ts";
 import type { Context, EventInput } from "../context.ts";
+import type { DriftEndFacts } from "../event-facts.ts";
+import type { EventSubject } from "../events.ts";
 import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationChange } from "../operations/operation-store.ts";
@@ -47,13 +52,27 @@ export async function concludeCheck(
   const before = state?.value ?? { drifted: false };
   const after = toState(record, before);
   const previous = await previousOf(context, record, before);
-  const writes = [toRecordPut(record, stored.revision), ...found, ...(previous ? forget(previous) : [])];
-  if (after !== before) {
-    const value = toJsonObject(after);
-    const expected = state?.revision ?? 0;
-    writes.push({ kind: "put", collection: "drift_states", key: node_id, value, expected });
-  }
-  return { writes, events: before.drifted === after.drifted ? [] : [changeEvent(operation, after.drifted)] };
+  const forgotten = previous ? await forget(context, previous) : [];
+  const writes = [toRecordPut(record, stored.revision), ...found, ...forgotten];
+  if (after !== before) writes.push(toStatePut(node_id, after, state?.revision ?? 0));
+  return { writes, events: toNews(operation, before.drifted, after.drifted) };
+}
+
+/**
+ * Works out what to write in the step that ends an apply after which nothing has drifted any more. How often the machine was repaired
+ * since it was in sync stays: that is for a check to say.
+ */
+export async function concludeApply(context: Context, operation: Operation): Promise<OperationChange> {
+  const { node_id } = operation;
+  const state = await context.storage.get<DriftStateDocument>("drift_states", node_id);
+  if (state?.value.drifted !== true) return {};
+  const writes = [toStatePut(node_id, { ...state.value, drifted: false }, state.revision)];
+  return { writes, events: [resolvedEvent(operation, { operation_id: operation.operation_id })] };
+}
+
+function toStatePut(nodeId: string, state: Readonly<DriftStateDocument>, expected: number): Write {
+  const value = toJsonObject(state);
+  return { kind: "put", collection: "drift_states", key: nodeId, value, expected };
 }
 
 /** The write of a record in the place of the revision that was read; 0 for a new one. */
@@ -94,20 +113,39 @@ async function previousOf(
   return previous?.value.status === status ? previous.value : null;
 }
 
-function forget({ drift_id }: DriftDocument): Write[] {
+/** What it compared with may be known of nowhere else by now: a machine can be away for longer than its applies are kept. */
+async function forget({ storage, contents }: Context, { drift_id }: DriftDocument): Promise<Write[]> {
+  const operation = await storage.get<OperationDocument>("operations", drift_id);
   return [
     { kind: "delete", collection: "drift_records", key: drift_id },
     { kind: "delete", collection: "operations", key: drift_id },
+    ...(operation ? [contents.loosen("snapshot", operation.value.snapshot)] : []),
   ];
 }
 
-function changeEvent({ operation_id, node_id, agent_name, counts }: Operation, drifted: boolean): EventInput {
+function toNews(check: Operation, before: boolean, after: boolean): EventInput[] {
+  if (before === after) return [];
+  const { operation_id: drift_id, counts } = check;
+  if (!after) return [resolvedEvent(check, { drift_id })];
+  return [
+    {
+      type: "drift.detected",
+      target: agentOf(check),
+      summary: `${check.agent_name} has drifted in ${counts.would_change} of ${counts.total} resources`,
+      metadata: { drift_id, counts: toCounts(counts) },
+    },
+  ];
+}
+
+function resolvedEvent(operation: Operation, by: Omit<DriftEndFacts, "counts">): EventInput {
   return {
-    type: drifted ? "drift.detected" : "drift.resolved",
-    target: { type: "agent", id: node_id, name: agent_name },
-    summary: drifted
-      ? `${agent_name} has drifted in ${counts.would_change} of ${counts.total} resources`
-      : `${agent_name} is as it was applied again`,
-    metadata: { drift_id: operation_id, counts: toCounts(counts) },
+    type: "drift.resolved",
+    target: agentOf(operation),
+    summary: `${operation.agent_name} is as it was applied again`,
+    metadata: { ...by, counts: toCounts(operation.counts) },
   };
+}
+
+function agentOf({ node_id, agent_name }: Operation): EventSubject {
+  return { type: "agent", id: node_id, name: agent_name };
 }

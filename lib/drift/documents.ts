@@ -16,8 +16,10 @@ export interface DriftDocument {
 
 /** How often what drifted was applied again since the machine was last found in sync. */
 export interface Enforcement {
-  /** The part of the baseline it was about, by the hash of its resources. */
+  /** The part of the baseline that was put back last, by the hash of its resources. */
   snapshot: string;
+  /** The same of the whole baseline; absent where an earlier version counted. */
+  baseline?: string;
   times: number;
   /** A fleet time. */
   last_at: number;

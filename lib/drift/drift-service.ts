@@ -10,7 +10,7 @@ import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { countOutcomes, toCounts } from "../state/result.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
-import { concludeCheck, toRecordPut } from "./conclusion.ts";
+import { concludeApply, concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
 import { DriftEnforcement } from "./enforcement.ts";
 import { ScheduledChecks } from "./scheduled-checks.ts";
@@ -62,6 +62,7 @@ export class DriftService {
       const { findings } = features.agents;
       return concludeCheck(context, operation, { known, isOld, findings });
     });
+    features.operations.onSettled((operation) => concludeApply(context, operation));
     features.operations.store.watch((operation) => this.#note(operation));
     features.operations.retention.onExpiry("check", {
       isNeeded: (operation) => this.#isNewest(operation),

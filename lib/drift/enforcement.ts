@@ -124,16 +124,19 @@ export class DriftEnforcement {
     if (part === null) return;
     const state = await storage.get<DriftStateDocument>("drift_states", node_id);
     const { snapshot } = part;
+    const baseline = part.known.value.baseline!.snapshot;
     const before = state?.value.enforcement;
-    const { times = 0, last_at = 0, stopped = false } = before?.snapshot === snapshot ? before : {};
+    // Parts that spoil each other drift by turns, on one baseline; an apply of other modules leaves the part as it was.
+    const isSame = before?.baseline === baseline || before?.snapshot === snapshot;
+    const { times = 0, last_at = 0, stopped = false } = isSame ? before : {};
     const waitMs = waitsMs[times];
     if (waitMs === undefined) {
-      if (!stopped) await this.#stop(cause, state, { snapshot, times, last_at, stopped: true });
+      if (!stopped) await this.#stop(cause, state, { snapshot, baseline, times, last_at, stopped: true });
       return;
     }
     // What an earlier version wrote with a wrong clock must not put it off for ever.
     if (now >= last_at && now - last_at < waitMs) return;
-    const enforcement = { snapshot, times: times + 1, last_at: now };
+    const enforcement = { snapshot, baseline, times: times + 1, last_at: now };
     await this.#apply(cause, part, {
       write: this.#toPut(cause.check, state, enforcement),
       times: times + 1,

@@ -3,7 +3,7 @@ import type { Streams } from "../access/streams.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toTypeFilter } from "../event-pattern.ts";
-import type { OrchestratorEvent } from "../events.ts";
+import { concernedAgents, type OrchestratorEvent } from "../events.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { Tracked } from "../internal/stream-window.ts";
 import type { EventFeedService } from "./event-feed-service.ts";
@@ -40,8 +40,8 @@ export class EventFeed {
     const wanted = types && toTypeFilter(types);
     const accepts = (event: OrchestratorEvent): boolean =>
       (!wanted || wanted(event.event_type)) &&
-      (node_id === undefined || concerns(event, { type: "agent", field: "node_id", id: node_id })) &&
-      (rollout_id === undefined || concerns(event, { type: "rollout", field: "rollout_id", id: rollout_id }));
+      (node_id === undefined || concernedAgents(event).includes(node_id)) &&
+      (rollout_id === undefined || isOfRollout(event, rollout_id));
     const stream = this.#streams.open(caller, signal);
     try {
       const { signal: ended } = stream;
@@ -61,11 +61,8 @@ export class EventFeed {
   }
 }
 
-/** Whether an event is about something, or about something that is done on or by it. */
-function concerns(
-  { target, metadata }: OrchestratorEvent,
-  { type, field, id }: { type: "agent" | "rollout"; field: "node_id" | "rollout_id"; id: string },
-): boolean {
-  if (target?.type === type && target.id === id) return true;
-  return Object.hasOwn(metadata, field) && (metadata as { [field]?: unknown })[field] === id;
+/** Whether an event is about a rollout, or about an operation of it. */
+function isOfRollout({ target, metadata }: OrchestratorEvent, id: string): boolean {
+  if (target?.type === "rollout" && target.id === id) return true;
+  return "rollout_id" in metadata && metadata.rollout_id === id;
 }

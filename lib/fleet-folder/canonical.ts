@@ -4,8 +4,7 @@ import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { parseReferences, printReferences } from "../module-format/module-reference.ts";
-import { parseSelector } from "../selectors/parse.ts";
-import { printSelector } from "../selectors/print.ts";
+import { toKeptSelector } from "../selectors/print.ts";
 import type { Refusal } from "./folder-faults.ts";
 
 /** Brings the fields of an entry that its schema took into their canonical form; tells what can't be read. */
@@ -42,7 +41,7 @@ const readers: Readonly<Record<string, (value: Json) => Json | Unreadable>> = {
 
 function readSelector(text: string): string | Unreadable {
   try {
-    return printSelector(parseSelector(text));
+    return toKeptSelector(text);
   } catch (error) {
     if (!isOrchestratorError(error, "SELECTOR_INVALID")) throw error;
     return new Unreadable(error.code, error.message);

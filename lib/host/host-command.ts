@@ -55,6 +55,8 @@ export interface HostProcess {
    * same begin, in ticks since the start of the machine, is it the same one.
    */
   line: readonly { pid: number; begun: number }[];
+  /** The number of the user as whom it works. Absent where the system has none. */
+  uid?: number;
   /** Its control groups, as paths from the root of their tree. Empty where it has none. */
   cgroups: readonly string[];
 }

@@ -145,7 +145,10 @@ export class MemoryFiles implements HostFiles {
   move(from: string, to: string): void {
     const node = this.#require(from);
     if (node.kind === "directory") throw hostError(from, "EISDIR");
-    if (this.#find(to)?.kind === "directory") throw hostError(to, "EISDIR");
+    const there = this.#find(to);
+    if (there?.kind === "directory") throw hostError(to, "EISDIR");
+    // As rename(2): both names stay where they are of one file.
+    if (there === node) return;
     this.#put("move", to, node);
     this.#nodes.delete(this.#resolve(from));
   }

@@ -91,7 +91,7 @@ export class MemoryHost implements Host {
     this.backups = this.#createBackups(this.files);
     this.#programs = options.programs ?? {};
     this.#downloads = options.downloads ?? {};
-    this.#ownProcess = options.ownProcess ?? { line: [{ pid: 1000, begun: 0 }], cgroups: [] };
+    this.#ownProcess = options.ownProcess ?? { line: [{ pid: 1000, begun: 0 }], cgroups: [], uid: 0 };
   }
 
   sha256(content: Uint8Array): string {

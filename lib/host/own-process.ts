@@ -6,7 +6,8 @@ import { processAt } from "./process-table.ts";
 export function ownProcess(): HostProcess {
   const pids = [process.pid, ...(process.ppid > 1 ? [process.ppid] : [])];
   const line = pids.map((pid) => ({ pid, begun: processAt(pid)?.begun ?? 0 }));
-  return { line, cgroups: cgroupsIn(readOwnCgroups()) };
+  const uid = process.geteuid?.();
+  return { line, cgroups: cgroupsIn(readOwnCgroups()), ...(uid !== undefined && { uid }) };
 }
 
 /**

@@ -46,6 +46,11 @@ export function isWellFormed(text: string): boolean {
   return !loneSurrogate.test(text);
 }
 
+/** The beginning of a text, so many units at most, which ends in no half of a character: that could be neither hashed nor signed. */
+export function startOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+}
+
 /** What JSON writes as it is, as most texts are: quotes around it are all that is missing. */
 const plainText = /^[ !#-[\]-~]*$/;
 

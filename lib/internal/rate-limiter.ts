@@ -4,8 +4,12 @@ import { OrchestratorError } from "../errors.ts";
 /** Most keys remembered: past it the one not seen for longest is forgotten, so that a flood of keys can't fill memory. */
 const maxKeys = 10_000;
 
+/** What one call costs. In a millisecond as much comes back as a minute has calls: sums of whole numbers, so that none is a bit too small. */
+const callCost = 60_000;
+
 interface Bucket {
-  tokens: number;
+  /** What was taken and has not come back. */
+  owed: number;
   atMs: number;
 }
 
@@ -24,7 +28,7 @@ export class RateLimiter {
   take(key: string): void {
     const missing = this.#take(key);
     if (missing === 0) return;
-    const waitSeconds = Math.ceil((missing * 60) / this.#perMinute);
+    const waitSeconds = Math.ceil(missing / this.#perMinute / 1_000);
     throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds: waitSeconds } });
   }
 
@@ -36,13 +40,14 @@ export class RateLimiter {
   /** Tells how much of a call is missing: 0 where it was taken. */
   #take(key: string): number {
     const now = this.#clock.monotonic();
-    const known = this.#buckets.get(key) ?? { tokens: this.#perMinute, atMs: now };
-    const tokens = Math.min(this.#perMinute, known.tokens + ((now - known.atMs) * this.#perMinute) / 60_000);
+    const known = this.#buckets.get(key) ?? { owed: 0, atMs: now };
+    const owed = Math.max(0, known.owed - (now - known.atMs) * this.#perMinute);
+    const missing = Math.max(0, owed + callCost - callCost * this.#perMinute);
     // Deleting first moves the key to the end: the map's order is then the order of last use.
     this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs: now });
+    this.#buckets.set(key, missing > 0 ? known : { owed: owed + callCost, atMs: now });
     this.#forgetOldest();
-    return tokens >= 1 ? 0 : 1 - tokens;
+    return missing;
   }
 
   #forgetOldest(): void {

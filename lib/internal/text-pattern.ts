@@ -175,6 +175,8 @@ class PatternReader {
       else if (this.#take("?")) part = { kind: "repeat", part, least: 0, most: 1 };
       else if (this.#take("{")) part = { kind: "repeat", part, ...this.#bounds() };
       else return part;
+      // How much is tried first makes no difference where the whole text must match.
+      this.#take("?");
     }
   }
 
@@ -194,8 +196,8 @@ class PatternReader {
     const character = this.#next();
     if (character === "(") return this.#group();
     if (character === "[") return { kind: "test", test: this.#class() };
-    if (character === ".") return { kind: "test", test: { holds: (code) => code !== 10, cost: 1 } };
-    if (character === "\\") return { kind: "test", test: this.#escape() };
+    if (character === ".") return { kind: "test", test: { holds: (code) => !lineEnds.has(code), cost: 1 } };
+    if (character === "\\") return { kind: "test", test: toTest(this.#escape()) };
     if ("*+?{^$".includes(character))
       throw new SyntaxError(`has a ${character} where it means nothing; write \\${character}`);
     return { kind: "test", test: equals(character) };
@@ -215,20 +217,28 @@ class PatternReader {
     const negated = this.#take("^");
     const tests: Test[] = [];
     while (!this.#take("]")) {
-      const character = this.#next();
-      if (character === "\\") tests.push(this.#escape());
-      else if (this.#peek() === "-" && this.#characters[this.#at + 1] !== "]") {
-        this.#at += 1;
-        const [from, to] = [character.codePointAt(0)!, this.#next().codePointAt(0)!];
-        if (to < from) throw new SyntaxError("has a range that ends before it begins");
-        tests.push({ holds: (code) => code >= from && code <= to, cost: 1 });
-      } else tests.push(equals(character));
+      const isEscaped = this.#peek() === "\\";
+      const first = this.#member();
+      const at = this.#at;
+      const isRange = this.#peek() === "-" && this.#characters[at + 1] !== "]";
+      if (isRange) this.#at += 1;
+      const range = isRange ? rangeOf(first, this.#member()) : [toTest(first)];
+      if (range === null && !isEscaped) throw new SyntaxError("has a range that ends before it begins");
+      // Earlier versions took in such patterns, and read the hyphen as one.
+      if (range === null) this.#at = at;
+      tests.push(...(range ?? [toTest(first)]));
     }
     const cost = tests.reduce((sum, test) => sum + test.cost, 0);
     return { holds: (code) => tests.some((test) => test.holds(code)) !== negated, cost };
   }
 
-  #escape(): Test {
+  /** What stands in a class: a character, written as it is or with a backslash, or several of which it is one. */
+  #member(): string | Test {
+    const character = this.#next();
+    return character === "\\" ? this.#escape() : character;
+  }
+
+  #escape(): string | Test {
     const letter = this.#next();
     const known = classes[letter.toLowerCase()];
     if (known && letter !== letter.toLowerCase()) return { ...known, holds: (code) => !known.holds(code) };
@@ -236,7 +246,7 @@ class PatternReader {
     const control = { n: "\n", t: "\t", r: "\r" }[letter];
     if (control === undefined && /[\p{L}\p{N}]/u.test(letter))
       throw new SyntaxError(`has a \\${letter} that is not known`);
-    return equals(control ?? letter);
+    return control ?? letter;
   }
 
   #peek(): string | undefined {
@@ -262,6 +272,21 @@ const classes: Record<string, Test | undefined> = {
   w: { holds: (code) => /\w/.test(String.fromCodePoint(code)), cost: 2 },
   s: { holds: (code) => /\s/.test(String.fromCodePoint(code)), cost: 2 },
 };
+
+/** As JavaScript has it: no line goes on behind one of them. */
+const lineEnds: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x2028, 0x2029]);
+
+function toTest(member: string | Test): Test {
+  return typeof member === "string" ? equals(member) : member;
+}
+
+/** A range of characters, null where it ends before it begins; between what is several of them a hyphen is one, as JavaScript reads it. */
+function rangeOf(first: string | Test, last: string | Test): Test[] | null {
+  if (typeof first !== "string" || typeof last !== "string")
+    return [toTest(first), equals("-"), toTest(last)];
+  const [from, to] = [first.codePointAt(0)!, last.codePointAt(0)!];
+  return to < from ? null : [{ holds: (code) => code >= from && code <= to, cost: 1 }];
+}
 
 function equals(character: string): Test {
   const wanted = character.codePointAt(0)!;

@@ -3,7 +3,7 @@ import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
-import type { Selector } from "../selectors/selector.ts";
+import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { WindowDocument } from "./documents.ts";
@@ -22,6 +22,8 @@ export interface Freeze {
 
 /** Which agents are left alone, or are silent: asked by whatever would begin something there or tell of them. */
 export class MaintenanceService {
+  /** How selectors of windows are read. */
+  readonly selectors: SelectorCache;
   readonly #context: Context;
   readonly #agents: AgentService;
   readonly #book: WindowBook;
@@ -31,6 +33,7 @@ export class MaintenanceService {
   constructor(context: Context, { agents }: { agents: AgentService }) {
     this.#context = context;
     this.#agents = agents;
+    this.selectors = agents.registry.selectors;
     this.#book = new WindowBook(context);
     const changed = (): void => {
       for (const watcher of this.#watchers) watcher();
@@ -119,11 +122,6 @@ export class MaintenanceService {
     return this.#book.ofAnyTime(this.#agents.registry.index.get(nodeId), atMs).length > 0;
   }
 
-  /** How a window is read by what is remembered of selectors; null = the whole fleet. */
-  toSelector({ selector }: Pick<WindowDocument, "selector">): Selector | null {
-    return selector === undefined ? null : this.#agents.registry.selectors.parse(selector);
-  }
-
   /** Reads a window; `NOT_FOUND` where there is none. */
   async read(id: string): Promise<StoredDocument<WindowDocument>> {
     const stored = await this.#context.storage.get<WindowDocument>("maintenance_windows", id);
@@ -140,6 +138,7 @@ export class MaintenanceService {
   }
 
   #take(document: Readonly<WindowDocument>): void {
-    this.#book.set(document, this.toSelector(document));
+    const { selector } = document;
+    this.#book.set(document, selector === undefined ? null : this.selectors.kept(selector));
   }
 }

@@ -9,7 +9,6 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { managedAfter, nameInFolder, refuseTaken } from "../managed-by.ts";
-import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { WindowDocument } from "./documents.ts";
 import type { MaintenanceService } from "./maintenance-service.ts";
@@ -77,7 +76,7 @@ export class MaintenanceWindows {
     const document: WindowDocument = {
       id: this.#context.ids.next(),
       reason,
-      ...(selector !== undefined && { selector: this.#printed(selector) }),
+      ...(selector !== undefined && { selector: this.#service.selectors.toKept(selector) }),
       starts_at: starts_at === undefined ? toTimestamp(nowMs) : toUtc(starts_at),
       ...(ends_at !== undefined && { ends_at: toUtc(ends_at) }),
       ...(schedule && { schedule }),
@@ -115,7 +114,7 @@ export class MaintenanceWindows {
         ...managedAfter(stored.value, parsed.managed_by),
         ...(reason !== undefined && { reason }),
         ...(mode !== undefined && { mode }),
-        ...(typeof selector === "string" && { selector: this.#printed(selector) }),
+        ...(typeof selector === "string" && { selector: this.#service.selectors.toKept(selector) }),
         ...(starts_at !== undefined && { starts_at: toUtc(starts_at) }),
         ...(typeof ends_at === "string" && { ends_at: toUtc(ends_at) }),
         ...(schedule && { schedule }),
@@ -176,10 +175,6 @@ export class MaintenanceWindows {
         ...(occurrence_ended_at !== undefined && { occurrence_ended_at }),
       },
     };
-  }
-
-  #printed(selector: string): string {
-    return printSelector(this.#service.toSelector({ selector })!);
   }
 
   #view(stored: Pick<Stored, "value" | "revision">): MaintenanceWindow {

@@ -19,19 +19,18 @@ export type Timing = Pick<WindowDocument, "starts_at" | "ends_at" | "schedule" |
 /** Every instant there is comes before it. */
 export const never = Number.MAX_SAFE_INTEGER;
 
+/** So many due times are looked at each way for what is joined: a schedule may have no gap for years. */
+const mostJoined = 300;
+
 /**
- * The occurrence that goes on at an instant, the first to begin where several do; else the next. Null where none comes any more.
+ * The occurrence that goes on at an instant; else the next. Null where none comes any more. What overlaps, or begins when another ends,
+ * is one occurrence: it is active without a break. Where more than {@link mostJoined} do, it goes as far as these; when they are over,
+ * more is seen. Its beginning is that of the window then.
  *
  * @throws {OrchestratorError} `VALIDATION_FAILED` naming `cron` or `time_zone` where the schedule can't be read.
  */
 export function occurrenceAt(cron: Cron, timing: Timing, atMs: number): Occurrence | null {
-  const startsMs = Date.parse(timing.starts_at);
-  const endsMs = timing.ends_at === undefined ? never : Date.parse(timing.ends_at);
-  if (atMs >= endsMs) return null;
-  if (!timing.schedule) return { from: startsMs, to: endsMs };
-  const lengthMs = timing.schedule.duration_minutes * 60_000;
-  const overMs = timing.occurrence_ended_at === undefined ? 0 : Date.parse(timing.occurrence_ended_at);
-  return startingAfter(cron, timing, Math.max(atMs - lengthMs, startsMs - 1, overMs));
+  return occurrencesFrom(cron, timing, { atMs, most: 1 })[0] ?? null;
 }
 
 /** The occurrence that goes on at an instant, where one does, and those that follow, up to a number. */
@@ -40,13 +39,50 @@ export function occurrencesFrom(
   timing: Timing,
   { atMs, most }: { atMs: number; most: number },
 ): Occurrence[] {
+  const startsMs = Date.parse(timing.starts_at);
+  const endsMs = timing.ends_at === undefined ? never : Date.parse(timing.ends_at);
+  if (atMs >= endsMs) return [];
+  if (!timing.schedule) return [{ from: startsMs, to: endsMs }];
+  const lengthMs = timing.schedule.duration_minutes * 60_000;
   const found: Occurrence[] = [];
-  let next = occurrenceAt(cron, timing, atMs);
+  let next = startingAfter(cron, timing, Math.max(atMs - lengthMs, leastOf(timing)));
   while (next !== null && found.length < most) {
-    found.push(next);
-    next = timing.schedule ? startingAfter(cron, timing, next.from) : null;
+    const from = next.from <= atMs ? beginningOf(cron, timing, next.from) : next.from;
+    const joined = joinedFrom(cron, timing, next);
+    found.push({ from, to: joined.to });
+    next = joined.next;
   }
   return found;
+}
+
+/** When what goes on with a due time began: with an earlier one where that lasts until it. */
+function beginningOf(cron: Cron, timing: Timing, dueMs: number): number {
+  const lengthMs = timing.schedule!.duration_minutes * 60_000;
+  const least = leastOf(timing);
+  let from = dueMs;
+  for (let looked = 0; looked < mostJoined; looked += 1) {
+    const earlier = startingAfter(cron, timing, Math.max(from - lengthMs - 1, least));
+    if (earlier === null || earlier.from >= from) return from;
+    from = earlier.from;
+  }
+  return startingAfter(cron, timing, least)?.from ?? from;
+}
+
+/** When what goes on with an occurrence ends, and what comes after; nothing where there may be more of it. */
+function joinedFrom(cron: Cron, timing: Timing, first: Occurrence): { to: number; next: Occurrence | null } {
+  let last = first;
+  for (let looked = 0; looked < mostJoined; looked += 1) {
+    const next = startingAfter(cron, timing, last.from);
+    if (next === null || next.from > last.to) return { to: last.to, next };
+    last = next;
+  }
+  return { to: last.to, next: null };
+}
+
+/** Due times count after it: they are in the window, and had not begun when an occurrence was ended early. */
+function leastOf({ starts_at, occurrence_ended_at }: Timing): number {
+  const overMs = occurrence_ended_at === undefined ? 0 : Date.parse(occurrence_ended_at);
+  return Math.max(Date.parse(starts_at) - 1, overMs);
 }
 
 function startingAfter(cron: Cron, { schedule, ends_at }: Timing, afterMs: number): Occurrence | null {

@@ -2,7 +2,7 @@
 import { toTimestamp } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Cron } from "../schedules/cron.ts";
-import { requireNext } from "../schedules/schedule.ts";
+import { isUnreadable, requireNext } from "../schedules/schedule.ts";
 import { never, occurrenceAt, type Timing } from "./occurrences.ts";
 
 type Window = Readonly<Timing>;
@@ -57,9 +57,15 @@ function timesOf({ starts_at, schedule }: Window): string {
   ]);
 }
 
+/** Not where its schedule can't be read: then it is in force nowhere, and may be given another. */
 function isActive(cron: Cron, window: Window, nowMs: number): boolean {
-  const occurrence = occurrenceAt(cron, window, nowMs);
-  return occurrence !== null && occurrence.from <= nowMs;
+  try {
+    const occurrence = occurrenceAt(cron, window, nowMs);
+    return occurrence !== null && occurrence.from <= nowMs;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return false;
+  }
 }
 
 function invalid(field: string, message: string): OrchestratorError {

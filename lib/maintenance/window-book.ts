@@ -108,8 +108,9 @@ export class WindowBook {
 
   #at(standing: Standing, atMs: number): Standing {
     if (atMs >= standing.from && atMs < standing.to) return standing;
-    const { document, selector } = standing;
-    const occurrence = this.#occurrence(document, atMs);
+    const { document, selector, occurrence: known } = standing;
+    const isKnown = known !== null && known.from <= atMs && atMs < known.to;
+    const occurrence = isKnown ? known : this.#occurrence(document, atMs);
     const isActive = occurrence !== null && occurrence.from <= atMs;
     const from = isActive ? occurrence.from : atMs;
     const to = occurrence === null ? never : isActive ? occurrence.to : occurrence.from;

@@ -14,6 +14,7 @@ import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { ToldDocument, WindowDocument } from "./documents.ts";
+import { never } from "./occurrences.ts";
 import type { Standing, WindowBook } from "./window-book.ts";
 import { windowFacts, windowSubject } from "./window-view.ts";
 
@@ -95,7 +96,10 @@ export class WindowRounds {
       this.#parts.book.active(this.#context.clock.now()).map((each) => [each.document.id, each]),
     );
     for (const [id, { revision, value }] of this.#told) {
-      const goesOn = active.get(id)?.occurrence?.from === Date.parse(value.starts_at);
+      const { from = never, to = 0 } = active.get(id)?.occurrence ?? {};
+      const begunMs = Date.parse(value.starts_at);
+      // Not the same beginning: where there is no gap for very long, not all of it is looked at.
+      const goesOn = from <= begunMs && begunMs < to;
       if (!goesOn) await this.#tellEnd(value, revision);
     }
     for (const [id, standing] of active) if (!this.#told.has(id)) await this.#tellBeginning(standing);

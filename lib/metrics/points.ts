@@ -42,8 +42,13 @@ export function rangeOf(
       issues: [{ path: ["to"], message: "must be later than from" }],
     });
   const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
-  const stepMs = stepOf({ from: begin, to: end }, { stepMs: wanted, ...now });
-  return { from: begin - (begin % stepMs), to: end, stepMs };
+  let range = { from: begin, to: end, stepMs: 0 };
+  do {
+    const stepMs = stepOf(range, { stepMs: wanted, ...now });
+    range = { from: begin - (begin % stepMs), to: end, stepMs };
+    // What stands before the range in its first step makes it longer.
+  } while (range.to - range.from > mostPoints * range.stepMs);
+  return range;
 }
 
 /** The step of a range: what was asked for, or what suits it; never so small that a series has more than 2,000 points. */

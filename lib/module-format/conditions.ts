@@ -1,4 +1,5 @@
 /** The conditions of resources: what is wrong with them, where they hold, and what decided where they do not. */
+import { startOf } from "../internal/canonical-json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { findDeciders, holds, paramTerms, withParams, type ParamTexts } from "../selectors/condition.ts";
@@ -106,7 +107,7 @@ function quote(value: string): string {
 }
 
 function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}...` : text;
+  return text.length > length ? `${startOf(text, length)}...` : text;
 }
 
 /** Numbers, texts and booleans are compared as text; what is a list or a map is refused at the upload. */

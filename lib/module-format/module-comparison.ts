@@ -203,10 +203,10 @@ function findContradictions(
 
 /** Which agents want a resource, of those that get its module. */
 function wantedWhere({ when, content }: Placed, selectors: SelectorCache): Selector {
-  return allOf([...(when === null ? [] : [selectors.parse(when)]), ...supportedBy(content, selectors)]);
+  return allOf([...(when === null ? [] : [selectors.kept(when)]), ...supportedBy(content, selectors)]);
 }
 
 function supportedBy(content: ParsedModule, selectors: SelectorCache): Selector[] {
-  const supports = content.supports.map((each) => selectors.parse(each));
+  const supports = content.supports.map((each) => selectors.kept(each));
   return supports.length > 1 ? [{ kind: "or", operands: supports }] : supports;
 }

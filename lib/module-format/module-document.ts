@@ -21,9 +21,14 @@ export function parseModule(text: string, types: ResourceTypes = resourceTypes):
   return finish(readModule(text, types));
 }
 
-/** The same in slices. */
-export function* readModule(text: string, types: ResourceTypes): Work<ParsedModule> {
+/**
+ * The same in slices.
+ *
+ * @param isStored - Whether it was taken in once, perhaps by a version that saw less: what contradicts itself is told where that matters,
+ *   on the agents on which it meets. Default: no.
+ */
+export function* readModule(text: string, types: ResourceTypes, isStored = false): Work<ParsedModule> {
   const budget = new WorkBudget(moduleLimits.steps);
   const read = yield* YamlText.read(text, moduleLimits, budget);
-  return yield* new ModuleReader(read, { types, budget }).read();
+  return yield* new ModuleReader(read, { types, budget }).read(isStored);
 }

@@ -70,7 +70,7 @@ export class ModuleReader {
     this.#faulty = new Set(text.issues.map(placeKey));
   }
 
-  *read(): Work<ParsedModule> {
+  *read(isStored: boolean): Work<ParsedModule> {
     if (this.#text.broken) throw this.#invalid();
     const { value } = this.#text;
     const parts = isObject(value) ? value : {};
@@ -78,8 +78,8 @@ export class ModuleReader {
     const module = moduleTextSchema.safeParse(value);
     if (!module.success) yield* this.#addZodIssues(module.error, { path: [], schema: moduleTextSchema });
     yield* this.#checkSelectors(parts["supports"]);
-    const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"]);
-    const templates = yield* this.#checkResources(parts["resources"], params);
+    const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"], isStored);
+    const templates = yield* this.#checkResources(parts["resources"], params, isStored);
     if (module.success) this.#checkRequires(module.data);
     if (!module.success || this.#issues.length > 0) throw this.#invalid();
     const { description = null, resources, ...rest } = module.data;
@@ -110,7 +110,7 @@ export class ModuleReader {
   }
 
   /** The params as far as they can be read: one that is wrong is told elsewhere, and is there all the same. */
-  *#checkParams(params: unknown): Work<Params> {
+  *#checkParams(params: unknown, isStored: boolean): Work<Params> {
     yield* this.#pause(costs.params);
     const read = paramsSchema.safeParse(params ?? {});
     if (!read.success) {
@@ -119,7 +119,7 @@ export class ModuleReader {
     }
     this.#declared = read.data;
     try {
-      for (const { path, message } of yield* findParamFaults(read.data, this.#budget))
+      for (const { path, message } of yield* findParamFaults(read.data, this.#budget, isStored))
         this.#add(["params", ...path], message);
     } catch (error) {
       if (!(error instanceof WorkExceeded)) throw error;
@@ -158,7 +158,7 @@ export class ModuleReader {
     if (this.#budget.isSliceOver()) yield;
   }
 
-  *#checkResources(resources: unknown, params: Params): Work<ModuleTemplate[]> {
+  *#checkResources(resources: unknown, params: Params, isStored: boolean): Work<ModuleTemplate[]> {
     if (!Array.isArray(resources)) return [];
     const definitions = (resources as Json[]).slice(0, moduleLimits.resources);
     const reading = { params, text: this.#text, budget: this.#budget };
@@ -190,7 +190,7 @@ export class ModuleReader {
       const found = yield* this.#checkResource({ definition, filled, open }, at);
       declared.push({ at, definition, ...found, ...(valuesOf.has(at) && { resource: null }) });
     }
-    for (const { path, message } of findRelationFaults(declared, this.#types)) {
+    for (const { path, message } of isStored ? [] : findRelationFaults(declared, this.#types)) {
       const line = (other: number): number => this.#text.place(["resources", other]).line;
       this.#add(["resources", ...path], typeof message === "string" ? message : message(line));
     }

@@ -1,7 +1,15 @@
 /** What is wrong between the resources of one module: ids and things that are there twice, unknown ids, circles. */
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import { conflictBudget, fightAdvice, findBuried, textClaims } from "../state/conflicts.ts";
+import {
+  addByCondition,
+  type ByCondition,
+  conflictBudget,
+  fightAdvice,
+  findBuried,
+  firstMeeting,
+  textClaims,
+} from "../state/conflicts.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import { edgeProperties, type GraphNode, orderResources } from "../state/graph.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
@@ -48,25 +56,26 @@ export function findRelationFaults(
 /** Resources in a folder that another has gone. */
 function findBuriedFaults(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {
   const known = new Map(declared.flatMap((one) => (one.resource ? [[one.resource, one] as const] : [])));
-  return findBuried([...known.keys()], types).flatMap(({ clearing, below, folder }) => {
+  const conditionOf = (resource: ResolvedResource): unknown => known.get(resource)!.definition["when"];
+  return findBuried([...known.keys()], types, { conditionOf }).map(({ clearing, below, folder }) => {
     const [first, second] = [known.get(clearing)!, known.get(below)!];
-    if (!mayMeet(first.definition, second.definition)) return [];
     const message = (lineOf: (at: number) => number): string =>
       `This is in ${folder}, which the resource on line ${lineOf(first.at)} has gone.`;
-    return [{ path: [second.at], message }];
+    return { path: [second.at], message };
   });
 }
 
 function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTypes): RelationFault[] {
   const faults: RelationFault[] = [];
   const ids = new Map<string, number>();
-  const things = new Map<string, DeclaredResource>();
+  const things = new Map<string, ByCondition<DeclaredResource>>();
   for (const resource of declared) {
     const { at, id, thing } = resource;
+    const condition = resource.definition["when"];
     const key = thing && resourceIdentityKey(thing, types);
-    const sameThing = key === null ? undefined : things.get(key);
+    const sameThing = key === null ? undefined : firstMeeting(things.get(key), condition);
     const sameId = id === null ? undefined : ids.get(id);
-    if (thing && sameThing && mayMeet(sameThing.definition, resource.definition)) {
+    if (thing && sameThing) {
       const name = `The ${thing.type} ${thing.identity}`;
       faults.push({
         path: [at],
@@ -78,7 +87,7 @@ function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTy
         message: (lineOf) => `"${id}" is the id of the resource on line ${lineOf(sameId)} too.`,
       });
     }
-    if (key !== null && !sameThing) things.set(key, resource);
+    if (key !== null) addByCondition(things, key, { value: resource, condition });
     if (id !== null && sameId === undefined) ids.set(id, at);
   }
   return faults;
@@ -104,11 +113,6 @@ function findTextFaults(declared: readonly DeclaredResource[], types: ResourceTy
     message: (lineOf) =>
       `This and the resource on line ${lineOf(first.at)} undo each other's changes of ${text}. ${fightAdvice(isWhole)}`,
   }));
-}
-
-/** Whether there is an agent on which both certainly hold. Different conditions may exclude each other; a run finds out. */
-function mayMeet(first: JsonObject, second: JsonObject): boolean {
-  return first["when"] === undefined || second["when"] === undefined || first["when"] === second["when"];
 }
 
 function findOrderFaults(declared: readonly DeclaredResource[]): RelationFault[] {

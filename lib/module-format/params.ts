@@ -158,14 +158,17 @@ export function defaultsOf(params: Params): JsonObject {
   return values;
 }
 
-/** What is wrong with params beside their form: patterns that can't be read, and defaults that are not as declared. */
-export function* findParamFaults(params: Params, budget: WorkBudget): Work<Issue[]> {
+/**
+ * What is wrong with params beside their form: patterns that can't be read, and defaults that are not as declared. The defaults of a module
+ * that is stored were right by the version that took it in.
+ */
+export function* findParamFaults(params: Params, budget: WorkBudget, isStored = false): Work<Issue[]> {
   const issues: Issue[] = [];
   for (const [name, param] of Object.entries(params)) {
     const unread =
       "pattern" in param && param.pattern !== undefined ? faultOfPattern(param.pattern, budget) : null;
     if (unread !== null) issues.push({ path: [name, "pattern"], message: `The pattern ${unread}.` });
-    if (unread !== null || param.default === undefined) continue;
+    if (unread !== null || isStored || param.default === undefined) continue;
     const fault = yield* faultOf({ param, isSecret: param.sensitive === true }, param.default, budget);
     if (fault !== null) issues.push({ path: [name, "default"], message: `It ${fault}.` });
   }

@@ -78,7 +78,9 @@ export class ModuleRevisions {
   }
 
   async #parse(hash: string): Promise<ParsedModule> {
-    const parsed = await this.#context.work.do(readModule(await this.content(hash), this.#context.types));
+    const parsed = await this.#context.work.do(
+      readModule(await this.content(hash), this.#context.types, true),
+    );
     this.remember(hash, parsed);
     return parsed;
   }

@@ -27,7 +27,7 @@ export const moduleSchema = z
     used_by: z
       .array(z.string())
       .describe(
-        'Names of the assignments that use it, and "rollout <id>" for each rollout that has not ended.',
+        'Names of the assignments that use it, "module <name>" for each module that requires it, and "rollout <id>" for each rollout that has not ended.',
       ),
   })
   .meta({ id: "Module" });

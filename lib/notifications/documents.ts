@@ -101,6 +101,8 @@ export interface DeliveryDocument extends OfEpoch {
   next_at: number;
   until: number;
   last_attempt_at?: string;
+  /** When it was over without an attempt. */
+  given_up_at?: string;
   status_code?: number;
   error?: string;
 }

@@ -77,8 +77,9 @@ async function* oldest<T extends { created_at: string }>(
 }
 
 /** Whether a message ended before an instant: it may have waited for long. */
-function hasEnded({ status, last_attempt_at }: Readonly<DeliveryDocument>, beforeMs: number): boolean {
-  return status !== "pending" && (last_attempt_at === undefined || Date.parse(last_attempt_at) < beforeMs);
+function hasEnded(delivery: Readonly<DeliveryDocument>, beforeMs: number): boolean {
+  const endedAt = delivery.given_up_at ?? delivery.last_attempt_at;
+  return delivery.status !== "pending" && (endedAt === undefined || Date.parse(endedAt) < beforeMs);
 }
 
 /** Removes notifications with the marks of who read them. */

@@ -46,6 +46,8 @@ export class NotificationService {
   readonly #forwarding: AuditForwarding;
   readonly #work: BackgroundWork;
   readonly #goneReaders: GoneReaders;
+  /** The id that those of new messages come past. */
+  #newestDelivery = "";
 
   constructor(context: Context, { agents, maintenance, secrets }: Features) {
     const { options, clock } = context;
@@ -66,7 +68,7 @@ export class NotificationService {
     this.#notifier = new Notifier(context, {
       agents: { nameOf, isMuted },
       latestId: () => this.index.latest,
-      deliveriesOf: (made) => Promise.resolve(this.#deliveriesOf(made)),
+      deliveriesOf: (made) => this.#deliveriesOf(made),
     });
     context.references.register("secret", (names) => Promise.resolve(this.#usersOf(names)));
   }
@@ -107,7 +109,10 @@ export class NotificationService {
     });
   }
 
-  #deliveriesOf({ notification, bundle }: Made): Write[] {
+  async #deliveriesOf({ notification, bundle }: Made): Promise<Write[]> {
+    const query = { order: "desc", limit: 1 } as const;
+    const [newest] = (await this.#context.storage.list("deliveries", query)).items;
+    if (newest && newest.key > this.#newestDelivery) this.#newestDelivery = newest.key;
     return this.book.for(bundle).flatMap(({ document, selector }) => {
       const isFor = (nodeId: string): boolean => {
         const target = this.#agents.registry.index.get(nodeId);
@@ -115,8 +120,9 @@ export class NotificationService {
       };
       const told = selector === null ? bundle : narrowed(bundle, isFor);
       if (!told) return [];
-      // Past that of the notification, so that those of a channel are in their order, too.
-      const message = toMessage(idPast(notification.id, this.#context.ids.next()), notification, told);
+      // Past all that there are, also where the clock was wrong when those were made: a channel's messages go in the order of their ids.
+      this.#newestDelivery = idPast(this.#newestDelivery, this.#context.ids.next());
+      const message = toMessage(this.#newestDelivery, notification, told);
       return [toWrite(this.#context, message, document.id)];
     });
   }

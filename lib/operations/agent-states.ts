@@ -1,4 +1,5 @@
 /** What is known of each machine since its newest applies. All of `agent_states` is read and written here. */
+import type { Context } from "../context.ts";
 import { toJsonObject } from "../json.ts";
 import type { Storage, StoredDocument, Write } from "../storage/storage.ts";
 import type { AgentStateDocument } from "./documents.ts";
@@ -27,7 +28,12 @@ export function expectAgentState(known: StoredDocument<AgentStateDocument>): Wri
   return putAgentState(known.value, known);
 }
 
-/** Forgets what is known of a machine. */
-export function forgetAgentState(nodeId: string): Write {
-  return { kind: "delete", collection, key: nodeId };
+/** Forgets what is known of a machine as it is now: its baseline may be what nothing else refers to. */
+export async function forgetAgentState({ storage, contents }: Context, nodeId: string): Promise<Write[]> {
+  const known = await readAgentState(storage, nodeId);
+  const snapshot = known?.value.baseline?.snapshot;
+  return [
+    { kind: "delete", collection, key: nodeId, expected: known?.revision ?? 0 },
+    ...(snapshot === undefined ? [] : [contents.loosen("snapshot", snapshot)]),
+  ];
 }

@@ -13,21 +13,36 @@ export function findingsAfter(
   operation: Readonly<OperationDocument>,
   { state, end }: { state: Readonly<AgentStateDocument> | null; end: ApplyEnd | null },
 ): KnownFindings | null {
-  const { operation_id, status, scope, created_at, started_at, finished_at = created_at } = operation;
+  const { operation_id, status, created_at, finished_at = created_at } = operation;
   const known = state ? withModules(before, state) : before;
-  const { begun_at: applied_at = Date.parse(started_at ?? created_at) } = operation;
-  // What never began left the machine as it was; what turns up late is no news where another has begun since.
-  const isNews = started_at !== undefined && (before.applied_at ?? 0) <= applied_at;
-  if (!isNews || status === "queued" || status === "running") return state ? known : null;
+  if (!isNews(before, operation) || status === "queued" || status === "running") return state ? known : null;
   const { drift, failed_drift_check, ...rest } = known;
-  // Whatever had drifted was put right where everything was applied.
-  const isSettled = end === "applied" && state !== null && scope === undefined;
+  const isStill = !isSettling(before, operation, { state, end });
   return {
     ...rest,
     last_apply: { operation_id, status, finished_at },
-    applied_at,
-    ...(!isSettled && { ...(drift && { drift }), ...(failed_drift_check && { failed_drift_check }) }),
+    applied_at: appliedAt(operation),
+    ...(isStill && { ...(drift && { drift }), ...(failed_drift_check && { failed_drift_check }) }),
   };
+}
+
+/** Whether an apply that has ended put right whatever had drifted: it was of everything, and nothing is owed, such as a trigger. */
+export function isSettling(
+  before: KnownFindings,
+  operation: Readonly<OperationDocument>,
+  { state, end }: { state: Readonly<AgentStateDocument> | null; end: ApplyEnd | null },
+): boolean {
+  const isAll = end === "applied" && state !== null && operation.scope === undefined;
+  return isAll && operation.status === "succeeded" && isNews(before, operation);
+}
+
+/** What never began left the machine as it was; what turns up late is no news where another has begun since. */
+function isNews({ applied_at = 0 }: KnownFindings, operation: Readonly<OperationDocument>): boolean {
+  return operation.started_at !== undefined && applied_at <= appliedAt(operation);
+}
+
+function appliedAt({ begun_at, started_at, created_at }: Readonly<OperationDocument>): number {
+  return begun_at ?? Date.parse(started_at ?? created_at);
 }
 
 /** The same with the modules that are in place. */

@@ -113,9 +113,10 @@ export class HeldWork {
     return this.#ofRollouts.get(rolloutId) ?? 0;
   }
 
-  /** How an operation ends that waited for too long. */
+  /** How an operation ends that waited for too long: also where the freeze is over, and its turn has not come yet. */
   expired(operation: Operation): Outcome {
-    return this.freezeOf(operation) === null ? offline : heldTooLong;
+    const isHeld = this.freezeOf(operation) !== null || this.#held.has(operation.operation_id);
+    return isHeld ? heldTooLong : offline;
   }
 
   /** Windows have begun, ended or changed, or an agent has: what is not frozen any more has its turn. */

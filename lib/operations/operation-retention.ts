@@ -10,7 +10,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError } from "../errors.ts";
+import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
 import type { EventMetadata } from "../event-metadata.ts";
 import { dayMs } from "../internal/durations.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
@@ -95,15 +95,18 @@ export class OperationRetention {
     const { head } = await this.#context.storage.readLog(resultsLog, { reverse: true, limit: 1 });
     const at = toTimestamp(before);
     const limit = { before, summary: `before ${at}`, metadata: { before: at } };
+    const stale: string[] = [];
     for await (const old of eachOldPage<OperationDocument>(this.#context, "operations", before)) {
       const keys = old.map(({ key }) => key);
       const { kept } = await retryOnConflict(() => this.#remove(keys, limit));
-      for (const operation of kept) await this.#renew(operation, { before, now });
+      stale.push(...staleOf(kept, before));
       yield;
     }
+    const full = yield* this.#renewAll(stale, { before, now });
     yield* this.#trim(this.#headBefore);
     this.#headBefore = head.sequence;
     yield* this.#context.contents.sweep();
+    if (full) throw full;
   }
 
   /** Removes the oldest of what is more than is to be kept; yields after each slice. */
@@ -113,6 +116,10 @@ export class OperationRetention {
     let surplus = (await storage.count("operations")) - keep;
     if (surplus <= 0) return;
     const { now } = await retentionNow(this.#context);
+    // Once a day at most: what stays for long must not be written again with every round.
+    const renewal = { before: now - dayMs, now };
+    const stale: string[] = [];
+    let neededUpTo = this.#neededUpTo;
     const query = { limit: surplusAtOnce, ...(this.#neededUpTo !== null && { from: this.#neededUpTo }) };
     for await (const old of eachPage<OperationDocument>(storage, "operations", query)) {
       const keys = old.map(({ key }) => key);
@@ -124,12 +131,35 @@ export class OperationRetention {
       };
       const { kept, removed } = await retryOnConflict(() => this.#remove(keys, limit));
       surplus -= removed;
-      if (surplus <= 0) return;
-      // Once a day at most: what stays for long must not be written again with every round.
-      for (const operation of kept) await this.#renew(operation, { before: now - dayMs, now });
-      this.#neededUpTo = keys.at(-1) ?? this.#neededUpTo;
+      if (surplus <= 0) break;
+      stale.push(...staleOf(kept, renewal.before));
+      neededUpTo = keys.at(-1) ?? neededUpTo;
       yield;
     }
+    const full = yield* this.#renewAll(stale, renewal);
+    if (full) throw full;
+    this.#neededUpTo = neededUpTo;
+  }
+
+  /**
+   * Writes the results of old operations that stay anew, after all that makes space. Returns what it failed with on a full disk: then the
+   * others wait for the next round.
+   */
+  async *#renewAll(
+    keys: readonly string[],
+    times: { before: number; now: number },
+  ): AsyncGenerator<void, OrchestratorError | null> {
+    for (const [at, key] of keys.entries()) {
+      const stored = await this.#context.storage.get<OperationDocument>("operations", key);
+      try {
+        if (stored) await this.#renew(stored, times);
+      } catch (error) {
+        if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+        return error;
+      }
+      if (at % surplusAtOnce === surplusAtOnce - 1) yield;
+    }
+    return null;
   }
 
   /** Removes those of some operations that are to go and not needed. Returns the ones that stay although they were to go. */
@@ -202,7 +232,7 @@ export class OperationRetention {
   /** Writes the results of an old operation that stays anew. */
   async #renew({ value, revision }: Stored, { before, now }: { before: number; now: number }): Promise<void> {
     const { storage } = this.#context;
-    if (value.results === undefined || (value.results.renewed_at ?? endOf(value)) >= before) return;
+    if (!isStale(value, before)) return;
     const { results: _, ...rest } = value;
     const place = await saveReport(this.#context, value.operation_id, await loadReport(this.#context, value));
     const renewed = { ...rest, ...(place && { results: { ...place, renewed_at: now } }) };
@@ -242,4 +272,14 @@ export class OperationRetention {
 /** When an operation ended, or was made. */
 function endOf({ finished_at, created_at }: Readonly<OperationDocument>): number {
   return Date.parse(finished_at ?? created_at);
+}
+
+/** The keys of those whose results were written before an instant. */
+function staleOf(operations: readonly Stored[], before: number): string[] {
+  return operations.flatMap(({ key, value }) => (isStale(value, before) ? key : []));
+}
+
+function isStale(operation: Readonly<OperationDocument>, before: number): boolean {
+  const { results } = operation;
+  return results !== undefined && (results.renewed_at ?? endOf(operation)) < before;
 }

@@ -33,7 +33,7 @@ import { digestOfEnd, isSaid } from "./said-results.ts";
 import type { Operation } from "./schemas.ts";
 import { Scopes } from "./scopes.ts";
 import { Snapshots } from "./snapshots.ts";
-import { StateRecorder } from "./state-recorder.ts";
+import { StateRecorder, type Settlement } from "./state-recorder.ts";
 import { StoredPlans } from "./stored-plans.ts";
 
 const defaultWaitSeconds = 30;
@@ -60,6 +60,7 @@ export class OperationService {
   readonly #desired: DesiredStates;
   readonly #snapshots: Snapshots;
   readonly #baselines: Baselines;
+  readonly #states: StateRecorder;
 
   constructor(
     context: Context,
@@ -90,6 +91,7 @@ export class OperationService {
     const kept = { snapshots: this.#snapshots, baselines: this.#baselines };
     const { secrets } = features;
     const states = new StateRecorder(context, { agents: features.agents, secrets, ...kept });
+    this.#states = states;
     this.outcomes.onEnd("apply", (ended) => states.afterApply(ended));
     this.outcomes.onEnd("forget", (ended) => states.afterForgetting(ended));
     const { store, outcomes } = this;
@@ -108,7 +110,7 @@ export class OperationService {
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
       dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
-      forget: (nodeId) => [forgetAgentState(nodeId)],
+      forget: (nodeId) => forgetAgentState(context, nodeId),
       replace: (replacement) => handOverNamed(context.storage, replacement),
     });
   }
@@ -144,6 +146,11 @@ export class OperationService {
   /** Works out what machines are to be; see `DesiredReader`. */
   desiredReader(): DesiredReader {
     return this.#desired.reader();
+  }
+
+  /** Has a feature add to the end of an apply that puts right whatever had drifted on a machine. */
+  onSettled(settlement: Settlement): void {
+    this.#states.onSettled(settlement);
   }
 
   /** Waits until an operation that was made has ended, or for a time, and returns it as it is then. Never rejects. */

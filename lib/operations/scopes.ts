@@ -51,6 +51,7 @@ interface Agent {
 interface Brought {
   assignment: string;
   modules: readonly { name: string; revision: number }[];
+  given?: DesiredRequest["given"];
 }
 
 export class Scopes {
@@ -85,12 +86,12 @@ export class Scopes {
    */
   async ofAssignment(
     nodeId: string,
-    { assignment, modules }: Brought,
+    { assignment, modules, given }: Brought,
     reader: DesiredReader = this.#desired.reader(),
   ): Promise<Scoped> {
     const state = await this.#stateOf(nodeId);
     const wanted = modules.map(({ name }) => name);
-    const desired = await reader.of(nodeId, { modules, assignment, ...besides(state) });
+    const desired = await reader.of(nodeId, { modules, assignment, given, ...besides(state) });
     const isWanted = (name: string): boolean => desired.assignments.has(name);
     const removed = droppedBy(assignment, { state, wanted, isWanted });
     await this.#requireUnused(removed, state, desired);

@@ -9,7 +9,8 @@ import { putAgentState, readAgentState } from "./agent-states.ts";
 import { type ApplyEnd, isWhole, modulesAfter, modulesOf, revisionsOf } from "./applied-modules.ts";
 import type { Baselines } from "./baselines.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
-import { findingsAfter, withModules } from "./findings-after.ts";
+import { findingsAfter, isSettling, withModules } from "./findings-after.ts";
+import type { OperationChange } from "./operation-store.ts";
 import type { Ended } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -17,12 +18,16 @@ type Stored = StoredDocument<AgentStateDocument> | null;
 type Baseline = NonNullable<AgentStateDocument["baseline"]>;
 type Operation = Readonly<OperationDocument>;
 
+/** Adds what another feature writes when an apply has put right whatever had drifted on a machine. */
+export type Settlement = (operation: Operation) => Promise<OperationChange>;
+
 export class StateRecorder {
   readonly #context: Context;
   readonly #agents: AgentService;
   readonly #secrets: SecretService;
   readonly #snapshots: Snapshots;
   readonly #baselines: Baselines;
+  #settlement: Settlement = () => Promise.resolve({});
 
   constructor(
     context: Context,
@@ -35,17 +40,26 @@ export class StateRecorder {
     this.#baselines = parts.baselines;
   }
 
+  /** Has a feature add to the end of an apply that puts right whatever had drifted. */
+  onSettled(settlement: Settlement): void {
+    this.#settlement = settlement;
+  }
+
   /** What to write in the step that ends an apply. */
-  async afterApply(ended: Ended): Promise<{ writes: Write[] }> {
+  async afterApply(ended: Ended): Promise<OperationChange> {
     const { operation, results } = ended;
     const there = await this.#agents.expectThere(operation.node_id);
     if (there === null) return { writes: [] };
     const end = endOf(operation, results);
     const changed = end && (await this.#stateAfter(ended, end));
-    const findings = await this.#agents.findings.change(operation.node_id, (before) =>
-      findingsAfter(before, operation, { state: changed?.state ?? null, end }),
-    );
-    return { writes: [there, ...(changed?.writes ?? []), ...findings] };
+    const known = { state: changed?.state ?? null, end };
+    let isSettled = false;
+    const findings = await this.#agents.findings.change(operation.node_id, (before) => {
+      isSettled = isSettling(before, operation, known);
+      return findingsAfter(before, operation, known);
+    });
+    const { writes = [], events = [] } = isSettled ? await this.#settlement(operation) : {};
+    return { writes: [there, ...(changed?.writes ?? []), ...findings, ...writes], events };
   }
 
   /** What is known of a machine after an apply that may have changed it; null where something newer is known. */

@@ -2,7 +2,7 @@
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import type { DesiredReader } from "../desired-state/desired-states.ts";
+import type { DesiredReader, DesiredRequest } from "../desired-state/desired-states.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import { planStale } from "../internal/plan-stale.ts";
 import type { Json } from "../json.ts";
@@ -98,9 +98,7 @@ export class StoredPlans {
     if (plan.status !== "succeeded") throw stale(plan, `it ended ${plan.status} on this agent`);
     return this.#confirm(plan, async () => {
       const scoped = await this.#scopes.ofAssignment(nodeId, brought, reader);
-      const isMatched = brought.modules.some(({ name }) =>
-        scoped.desired.assignments.get(name)?.includes(brought.assignment),
-      );
+      const isMatched = scoped.desired.matching.includes(brought.assignment);
       if (!isMatched) throw stale(plan, "the assignment does not match the agent any more");
       return scoped;
     });
@@ -167,6 +165,7 @@ interface PlannedMember {
   nodeId: string;
   assignment: string;
   modules: readonly { name: string; revision: number }[];
+  given: DesiredRequest["given"];
 }
 
 function stale(

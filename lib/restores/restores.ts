@@ -4,6 +4,7 @@ import { answering, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { RolloutService } from "../rollouts/rollout-service.ts";
@@ -47,22 +48,28 @@ export class Restores {
    */
   async resume(caller: Caller): Promise<RestoreState> {
     await this.#context.authorize(caller, "restores.resume");
+    return retryOnConflict(() => this.#resume(caller));
+  }
+
+  /** In one step, so that nothing is passed over where the server stays paused. */
+  async #resume(caller: Caller): Promise<RestoreState> {
     const { epochs } = this.#context;
     if (!epochs.isPaused)
       throw new OrchestratorError("INVALID_TRANSITION", {
         message: "The server is not paused after a restore.",
       });
-    const missed = await this.#features.rollouts.skipMissed(
+    const { missed, writes, events } = await this.#features.rollouts.passingOver(
       "The server was restored from a backup: it may have been carried out since.",
     );
     const passedOver = { ...nothing, missed: missed.slice(0, mostNamed) };
-    await epochs.resume((write, resumed) =>
-      this.#context.commitWithReserve(answering(caller, this.#state(passedOver, resumed)), [write], {
+    await epochs.resume((write, resumed) => {
+      const answered = answering(caller, this.#state(passedOver, resumed));
+      return this.#context.commitWithReserve(answered, [write, ...writes], ...events, {
         type: "storage.resumed",
         summary: "The server was told to go on after a restore",
         metadata: { schedules_passed_over: missed.length },
-      }),
-    );
+      });
+    });
     return this.#state(passedOver);
   }
 
@@ -118,7 +125,8 @@ export class Restores {
 
   async #missed(): Promise<MissedRun[]> {
     const missed: MissedRun[] = [];
-    for await (const { value } of this.#features.assignments.due.due()) {
+    for await (const { value } of this.#features.assignments.due.due(this.#context.clock.now())) {
+      if (value.is_over === true) continue;
       missed.push({ assignment: value.name, due_at: toTimestamp(value.next_run_at) });
       if (missed.length === mostNamed) break;
     }

@@ -4,12 +4,13 @@ import type { DesiredReader } from "../desired-state/desired-states.ts";
 import type { OrchestratorError } from "../errors.ts";
 import { isLasting } from "../internal/is-lasting.ts";
 import { planStale } from "../internal/plan-stale.ts";
+import { toJsonObject } from "../json.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { ResolvedResource } from "../state/resource.ts";
+import type { Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
-import { firstOf } from "./rollout-store.ts";
-import type { Target } from "./targets.ts";
+import { firstOf, refusalKey } from "./rollout-store.ts";
+import type { Target, Targets } from "./targets.ts";
 
 const defaultQueueSeconds = 3600;
 /** Characters of a command that each of its operations shows. */
@@ -21,14 +22,17 @@ export class MemberRequests {
   readonly #parts: { agents: AgentService; operations: OperationService };
   /** What runs on each agent; absent where an assignment is rolled out. The same list for all, so that it is kept and written out once. */
   readonly #command: OperationRequest["desired"] | undefined;
+  /** What the assignment said of its modules at the call. */
+  readonly #given: Targets["given"];
   /** What agents share is read once. */
   readonly #desired: DesiredReader;
 
   constructor(
     parts: { agents: AgentService; operations: OperationService },
-    script: ResolvedResource | undefined,
+    { script, given }: Pick<Targets, "script" | "given">,
   ) {
     this.#parts = parts;
+    this.#given = given;
     this.#command = script && { modules: [], resources: [script] };
     this.#desired = parts.operations.desiredReader();
   }
@@ -64,6 +68,11 @@ export class MemberRequests {
     });
   }
 
+  /** Whether the operation of an agent fails as soon as it is made, because the agent is away. */
+  isInVain({ node_id }: Target, { strategy }: Rollout): boolean {
+    return strategy.when_offline !== "queue" && !this.#parts.agents.presence.isConnected(node_id);
+  }
+
   /** What is kept of an agent that gets no operation. */
   async refusalOf(
     { node_id }: Target,
@@ -82,11 +91,19 @@ export class MemberRequests {
   ): Promise<Pick<OperationRequest, "desired" | "assignment" | "command" | "plan">> {
     if (this.#command) return { desired: this.#command, command: firstOf(command, shownCharacters) };
     const { scopes, plans } = this.#parts.operations;
+    const brought = { assignment, modules, given: this.#given };
     if (plan !== undefined) {
-      const planned = { planRolloutId: plan, nodeId, assignment, modules };
+      const planned = { planRolloutId: plan, nodeId, ...brought };
       const { scoped, id, digest } = await plans.confirmOne(planned, this.#desired);
       return { ...scoped, assignment, plan: { id, digest } };
     }
-    return { ...(await scopes.ofAssignment(nodeId, { assignment, modules }, this.#desired)), assignment };
+    return { ...(await scopes.ofAssignment(nodeId, brought, this.#desired)), assignment };
   }
+}
+
+/** Keeps a refusal. */
+export function toRefusalPut(refusal: RefusalDocument): Write {
+  const key = refusalKey(refusal.rollout_id, refusal.node_id);
+  const value = toJsonObject(refusal);
+  return { kind: "put", collection: "rollout_refusals", key, value };
 }

@@ -121,17 +121,20 @@ export function resultOf(counts: MemberCounts): "succeeded" | "partial" | "faile
   return succeeded + partial > 0 ? "partial" : "failed";
 }
 
-/** Why a rollout goes no further after a batch; null where it may. `stale` were left out, since their plan is not true any more. */
+/** Why a rollout goes no further after a batch; null where it may. `stale` were left out, since their plan is not true any more, `cancelled` by somebody. */
 export function whyStop(
   { strategy, batch, begun, batches }: Readonly<RolloutDocument>,
-  { failed, stale = 0 }: { failed: number; stale?: number },
+  { failed, stale = 0, cancelled = 0 }: { failed: number; stale?: number; cancelled?: number },
   isBatchOver: boolean,
 ): string | null {
   const { canary, max_failures } = strategy;
   if (isBatchOver && canary !== undefined && batch === 0) {
     if (failed > 0) return `The canary failed on ${failed} of ${begun} agents.`;
     // A canary that tried nothing tells nothing about the rest.
-    return stale === begun ? "The plan is true on no agent of the canary, so nothing was tried there." : null;
+    if (stale === begun) return "The plan is true on no agent of the canary, so nothing was tried there.";
+    return stale + cancelled === begun
+      ? `The canary was cancelled before it told anything of the rest.`
+      : null;
   }
   // Within a batch only a number that was asked for counts: a share of those begun may yet be kept.
   if (!isBatchOver && typeof max_failures !== "number") return null;

@@ -120,7 +120,9 @@ export class RolloutBeginnings {
       ...(plan && (await this.#besides(plan, matched))),
     };
     const { answer } = beginning;
-    return this.#store(caller, { about, candidates, writes: [...writes, ...held], answer });
+    const { params, pins } = assignment;
+    const given = { ...(params && { params }), ...(pins && { pins }) };
+    return this.#store(caller, { about, candidates, given, writes: [...writes, ...held], answer });
   }
 
   /**
@@ -149,12 +151,14 @@ export class RolloutBeginnings {
       about,
       candidates,
       script,
+      given,
       writes = [],
       answer,
     }: {
       about: About;
       candidates: readonly Candidate[];
       script?: ResolvedResource;
+      given?: Targets["given"];
       writes?: readonly Write[];
       answer: BeginningAnswer | undefined;
     },
@@ -165,7 +169,7 @@ export class RolloutBeginnings {
       maintenance.requireOpen(nodeIds);
     const rolloutId = this.#context.ids.next();
     const planned = planTargets(candidates, about.strategy, hashWith(this.#context, rolloutId));
-    const targets = { ...planned, ...(script && { script }) };
+    const targets = { ...planned, ...(script && { script }), ...(given && { given }) };
     const rollout: RolloutDocument = {
       rollout_id: rolloutId,
       status: "running",

@@ -86,9 +86,10 @@ async function firstOf(
 ): Promise<Members> {
   const query = { index: "by_rollout_changes", equals: [rollout_id, changes], limit: shownAgents };
   const operations = (await storage.list<OperationDocument>("operations", query)).items;
+  const left = shownAgents - operations.length;
   const refusals =
-    operations.length < shownAgents
-      ? (await storage.list<RefusalDocument>("rollout_refusals", query)).items
+    left > 0
+      ? (await storage.list<RefusalDocument>("rollout_refusals", { ...query, limit: left })).items
       : [];
   const refused = refusals.map(({ value }) => value.node_id);
   const names = new Map((await known.describe(refused)).map(({ node_id, name }) => [node_id, name]));
@@ -101,7 +102,7 @@ async function firstOf(
     // One that was removed since has no name any more.
     ...refused.map((node_id) => ({ node_id, name: names.get(node_id) ?? node_id })),
   ];
-  return { agents: agents.slice(0, shownAgents), example: operations[0]?.value ?? null };
+  return { agents, example: operations[0]?.value ?? null };
 }
 
 /** What an operation says, as much of it as a group shows. */

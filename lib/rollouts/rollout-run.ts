@@ -17,24 +17,17 @@ import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { nextTurn } from "../internal/next-turn.ts";
-import { toJsonObject } from "../json.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { StoredDocument } from "../storage/storage.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { MemberRequests } from "./member-requests.ts";
+import { MemberRequests, toRefusalPut } from "./member-requests.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
-import {
-  refusalKey,
-  rolloutFacts,
-  rolloutSubject,
-  titleOf,
-  toPut,
-  type RolloutStore,
-} from "./rollout-store.ts";
+import { isStale } from "./recap.ts";
+import { rolloutFacts, rolloutSubject, titleOf, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Targets } from "./targets.ts";
 
 /** Agents that are begun in one step, so that other calls are answered between two. */
@@ -83,7 +76,7 @@ export class RolloutRun {
     this.#caller = toCaller(rollout.requested_by);
     this.targets = given.targets;
     this.#onEnd = given.onEnd;
-    this.#requests = new MemberRequests(parts, given.targets.script);
+    this.#requests = new MemberRequests(parts, given.targets);
     this.#groups = new GroupWriter(parts, { rolloutId: this.rolloutId, groups: this.progress.groups });
   }
 
@@ -177,8 +170,8 @@ export class RolloutRun {
     const { strategy, batch } = rollout;
     if (batch + 1 === this.targets.ends.length)
       return this.#end(stored, resultOf(this.progress.countsOf(rollout)));
-    const { stale } = this.progress.countsOf(rollout);
-    const reason = whyStop(rollout, { failed: this.progress.failures, stale }, true);
+    const { stale, cancelled } = this.progress.countsOf(rollout);
+    const reason = whyStop(rollout, { failed: this.progress.failures, stale, cancelled }, true);
     if (reason !== null) return this.#stop(stored, reason);
     const notBefore = this.#parts.context.fleetTime.now() + (strategy.pause_seconds ?? 0) * 1000;
     const pause = strategy.pause_seconds === undefined ? {} : { not_before: notBefore };
@@ -204,17 +197,23 @@ export class RolloutRun {
     const { value: rollout } = stored;
     const requests: OperationRequest[] = [];
     const refusals: RefusalDocument[] = [];
+    let lost = 0;
     for (const target of this.targets.agents.slice(rollout.begun, rollout.begun + count)) {
+      // What fails at once may end the rollout: then the next agent is left alone.
+      if (whyStop(rollout, { failed: this.progress.failures + lost }, false) !== null) break;
       try {
         requests.push(await this.#requests.of(target, rollout));
+        if (this.#requests.isInVain(target, rollout)) lost += 1;
       } catch (error) {
         if (!isOrchestratorError(error) || error.retryable || error.code.startsWith("STORAGE_")) throw error;
         refusals.push(await this.#requests.refusalOf(target, rollout, error));
+        // Who is left out since a plan is not true any more has not failed.
+        if (!isStale({ status: "failed", error })) lost += 1;
       }
     }
     const { not_before: _, ...before } = rollout;
     const writes = [
-      toPut(stored, this.#counted({ ...before, begun: rollout.begun + count })),
+      toPut(stored, this.#counted({ ...before, begun: rollout.begun + requests.length + refusals.length })),
       ...refusals.map(toRefusalPut),
     ];
     await this.#parts.operations.requestAll(this.#caller, requests, () => ({ writes }));
@@ -281,12 +280,6 @@ export class RolloutRun {
     const counts = this.progress.countsOf(rollout);
     return { ...rollout, counts, ...(rollout.kind !== "run" && { recap: this.progress.recap }) };
   }
-}
-
-function toRefusalPut(refusal: RefusalDocument): Write {
-  const key = refusalKey(refusal.rollout_id, refusal.node_id);
-  const value = toJsonObject(refusal);
-  return { kind: "put", collection: "rollout_refusals", key, value };
 }
 
 /** Whose wish it is, so that what follows from it is told of them; it gives no rights. */

@@ -22,7 +22,7 @@ import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { RolloutStore } from "./rollout-store.ts";
 import { toRollout } from "./rollout-view.ts";
-import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
+import { ScheduledRollouts, type PassedOver } from "./scheduled-rollouts.ts";
 import type { Rollout } from "./schemas.ts";
 import { loadTargets, targetsKind, type Targets } from "./targets.ts";
 import { cancellingRun, type Transition } from "./transitions.ts";
@@ -171,9 +171,9 @@ export class RolloutService {
     this.#scheduled.start();
   }
 
-  /** Tells of schedules that were due while the server was away or paused, and has none of them carried out late. */
-  skipMissed(reason: string): Promise<MissedRun[]> {
-    return this.#scheduled.skipMissed(reason);
+  /** What tells of schedules that were due while the server was away or paused, and has none of them carried out late. */
+  passingOver(reason: string): Promise<PassedOver> {
+    return this.#scheduled.passingOver(reason);
   }
 
   /** Those that have not ended, oldest first. */

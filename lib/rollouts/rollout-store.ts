@@ -4,6 +4,7 @@ import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { RolloutFacts } from "../event-facts.ts";
 import type { EventSubject } from "../events.ts";
+import { startOf } from "../internal/canonical-json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
@@ -173,7 +174,7 @@ export function titleOf({ assignment, command = "" }: Readonly<RolloutDocument>)
 
 /** The beginning of a text, with an ellipsis where there is more. */
 export function firstOf(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+  return text.length <= most ? text : `${startOf(text, most - 1)}…`;
 }
 
 /** What every event of the rollout says. */

@@ -9,8 +9,10 @@ import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument, DueDocument } from "../assignments/documents.ts";
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import type { Schedule } from "../schedules/cron.ts";
+import { isUnreadable } from "../schedules/schedule.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
 
@@ -42,6 +44,13 @@ export interface MissedRun {
   due_at: string;
 }
 
+/** Due times that are passed over, and what to write and to tell of them. */
+export interface PassedOver {
+  missed: MissedRun[];
+  writes: Write[];
+  events: EventInput[];
+}
+
 export class ScheduledRollouts {
   readonly #context: Context;
   readonly #parts: Parts;
@@ -51,6 +60,8 @@ export class ScheduledRollouts {
   #isTicking = false;
   #isAsked = false;
   #retryMs = firstRetryMs;
+  /** Assignments that are due, of which it was logged that their schedules can't be read. */
+  #unreadable: ReadonlySet<string> = new Set();
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
@@ -67,23 +78,30 @@ export class ScheduledRollouts {
     this.#parts.work.do(() => this.#tick());
   }
 
-  /** Passes over all that is due now, with an event each. Returns what it passed over. */
-  async skipMissed(reason: string): Promise<MissedRun[]> {
-    const missed: MissedRun[] = [];
-    for await (const due of this.#parts.assignments.due.due()) {
+  /** Passes over all that is due now, with an event each, once what it returns is committed: with `REVISION_CONFLICT` where a schedule changed meanwhile. */
+  async passingOver(reason: string): Promise<PassedOver> {
+    const passed: PassedOver = { missed: [], writes: [], events: [] };
+    for await (const due of this.#parts.assignments.due.due(this.#context.clock.now())) {
       const { name, next_run_at } = due.value;
       const assignment = await this.#find(name);
-      const write = this.#parts.assignments.due.advance(due, assignment?.schedule);
-      try {
-        await this.#passOver(due, write, reason);
-      } catch (error) {
-        // Somebody changed the schedule meanwhile: it is due anew, at a time to come.
-        if (isOrchestratorError(error, "REVISION_CONFLICT")) continue;
-        throw error;
-      }
-      missed.push({ assignment: name, due_at: toTimestamp(next_run_at) });
+      const write = this.#over(due, assignment?.schedule);
+      if (write === null) continue;
+      passed.writes.push(write);
+      passed.events.push(skippedEvent(due.value, reason));
+      passed.missed.push({ assignment: name, due_at: toTimestamp(next_run_at) });
     }
-    return missed;
+    return passed;
+  }
+
+  /** What to write where a due time is passed over; null where it was before, and nobody can tell the next: see {@link isUnreadable}. */
+  #over(due: StoredDocument<DueDocument>, schedule: Schedule | undefined): Write | null {
+    try {
+      const write = this.#parts.assignments.due.advance(due, schedule);
+      return due.value.is_over === true ? null : write;
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      return this.#parts.assignments.due.passOver(due);
+    }
   }
 
   /** One at a time: who asks meanwhile has it go round once more. */
@@ -111,13 +129,20 @@ export class ScheduledRollouts {
         await this.#realign();
         this.#offset = offset;
       }
+      const now = this.#context.clock.now();
       let hasFailed = false;
-      for await (const each of due.due()) if (!(await this.#try(each))) hasFailed = true;
+      const unreadable = new Set<string>();
+      for await (const each of due.due(now)) {
+        const outcome = await this.#try(each);
+        hasFailed ||= outcome === "failed";
+        if (outcome === "unreadable") unreadable.add(each.value.name);
+      }
+      this.#unreadable = unreadable;
       if (hasFailed) return this.#nextRetry();
       this.#retryMs = firstRetryMs;
-      const earliest = await due.earliest();
-      if (earliest === null) return null;
-      return Math.min(Math.max(earliest - this.#context.clock.now(), 0), longestWaitMs);
+      const next = await due.nextFrom(now);
+      if (next === null) return unreadable.size > 0 ? longestWaitMs : null;
+      return Math.min(Math.max(next - this.#context.clock.now(), 0), longestWaitMs);
     } catch (error) {
       this.#context.logger.error("The schedules of assignments could not be kept.", { error });
       return this.#nextRetry();
@@ -131,15 +156,21 @@ export class ScheduledRollouts {
     return waitMs;
   }
 
-  /** False where one could be neither carried out nor passed over; the others must not wait for it. */
-  async #try(due: StoredDocument<DueDocument>): Promise<boolean> {
+  /** What became of one: where it could be neither carried out nor passed over, the others must not wait for it. */
+  async #try(due: StoredDocument<DueDocument>): Promise<"done" | "failed" | "unreadable"> {
+    const { logger } = this.#context;
+    const { name } = due.value;
     try {
       await this.#carryOut(due);
-      return true;
+      return "done";
     } catch (error) {
-      const fields = { assignment: due.value.name, error };
-      this.#context.logger.error("A scheduled rollout could not begin; it is tried again.", fields);
-      return false;
+      const fields = { assignment: name, error };
+      if (!isUnreadable(error)) {
+        logger.error("A scheduled rollout could not begin; it is tried again.", fields);
+        return "failed";
+      }
+      if (!this.#unreadable.has(name)) logger.error("The schedule of an assignment can't be read.", fields);
+      return "unreadable";
     }
   }
 
@@ -149,7 +180,9 @@ export class ScheduledRollouts {
     const late = this.#context.clock.now() - next_run_at;
     const write = this.#parts.assignments.due.advance(due, assignment?.schedule, late > graceMs);
     try {
-      if (!assignment?.schedule) await this.#context.commit(systemCaller, [write]);
+      // What was passed over before was told then.
+      if (!assignment?.schedule || due.value.is_over === true)
+        await this.#context.commit(systemCaller, [write]);
       else if (late > graceMs) await this.#passOver(due, write, "The orchestrator was not there in time.");
       else if (this.#parts.isRunning(name))
         await this.#passOver(due, write, "The rollout before has not ended.");
@@ -163,13 +196,7 @@ export class ScheduledRollouts {
   }
 
   async #passOver(due: StoredDocument<DueDocument>, write: Write, reason: string): Promise<void> {
-    const { name, next_run_at } = due.value;
-    await this.#context.commit(systemCaller, [write], {
-      type: "schedule.skipped",
-      target: { type: "assignment", id: name, name },
-      summary: `The scheduled rollout of ${name} was skipped: ${reason}`,
-      metadata: { due_at: toTimestamp(next_run_at), reason },
-    });
+    await this.#context.commit(systemCaller, [write], skippedEvent(due.value, reason));
   }
 
   #realign(): Promise<void> {
@@ -183,4 +210,13 @@ export class ScheduledRollouts {
   #clockOffset(): number {
     return this.#context.clock.now() - this.#context.clock.monotonic();
   }
+}
+
+function skippedEvent({ name, next_run_at }: Readonly<DueDocument>, reason: string): EventInput {
+  return {
+    type: "schedule.skipped",
+    target: { type: "assignment", id: name, name },
+    summary: `The scheduled rollout of ${name} was skipped: ${reason}`,
+    metadata: { due_at: toTimestamp(next_run_at), reason },
+  };
 }

@@ -1,4 +1,5 @@
 /** Which agents a rollout goes to, in which order and batches: worked out once and kept by content, never changed. */
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
@@ -16,14 +17,18 @@ export interface Candidate extends Target {
   tags: Readonly<Record<string, string>>;
 }
 
-/** The agents of a rollout in their order, and where each batch ends in it. */
+/** The agents of a rollout in their order, where each batch ends in it, and what is the same for all of them. */
 export interface Targets {
   agents: readonly Target[];
   /** For each batch, how many agents are in it and in those before. */
   ends: readonly number[];
   /** What each of them runs, where it is a command. */
   script?: ResolvedResource;
+  /** What an assignment said of its modules when it was asked for; absent of a command, and of what an earlier version made. */
+  given?: Pick<AssignmentDocument, "pins" | "params">;
 }
+
+type Stored = [[string, string][], number[], (ResolvedResource | null)?, (Targets["given"] | null)?];
 
 /** The kind of content that a list of agents is. */
 export const targetsKind = "rollout";
@@ -85,16 +90,18 @@ export function toNumber(count: number | string, whole: number, least = 0): numb
 }
 
 /** Keeps targets, durable when resolved, and returns the hash that names them. */
-export function saveTargets({ contents }: Context, { agents, ends, script }: Targets): Promise<string> {
+export function saveTargets({ contents }: Context, targets: Targets): Promise<string> {
+  const { agents, ends, script = null, given } = targets;
   const rows = agents.map(({ node_id, name }) => [node_id, name]);
-  return contents.save(targetsKind, toUtf8(JSON.stringify([rows, ends, ...(script ? [script] : [])])));
+  return contents.save(targetsKind, toUtf8(JSON.stringify([rows, ends, script, given])));
 }
 
 /** Reads targets. */
 export async function loadTargets({ contents }: Context, hash: string): Promise<Targets> {
   const text = new TextDecoder().decode(await contents.read(targetsKind, hash));
-  const [rows, ends, script] = JSON.parse(text) as [[string, string][], number[], ResolvedResource?];
-  return { agents: rows.map(([node_id, name]) => ({ node_id, name })), ends, ...(script && { script }) };
+  const [rows, ends, script, given] = JSON.parse(text) as Stored;
+  const agents = rows.map(([node_id, name]) => ({ node_id, name }));
+  return { agents, ends, ...(script && { script }), ...(given && { given }) };
 }
 
 /** A hash of texts that differs from rollout to rollout. */

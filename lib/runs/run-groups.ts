@@ -1,4 +1,5 @@
 /** What a run came to on its agents, those together on which it ended in the same way. */
+import { startOf } from "../internal/canonical-json.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { RefusalDocument } from "../rollouts/documents.ts";
@@ -63,7 +64,7 @@ async function toGroup(
     ...ending,
     output: (report?.output ?? []).map(({ stream, text, truncated }) => ({
       stream,
-      text: text.slice(0, shownCharacters),
+      text: startOf(text, shownCharacters),
       truncated: truncated || text.length > shownCharacters,
     })),
   };

@@ -1,6 +1,7 @@
 /** From a call to what agents run, and how it is told. */
 import type { z } from "zod";
 import { OrchestratorError, type Issue } from "../errors.ts";
+import { startOf } from "../internal/canonical-json.ts";
 import { toJsonObject } from "../json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { mostCharacters, type startRunInput } from "./schemas.ts";
@@ -43,7 +44,7 @@ export function toScript(input: Input): { script: ResolvedResource; command: str
       ignore_drift: [],
       sensitive: false,
     },
-    command: text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters - 1)}…`,
+    command: text.length <= shownCharacters ? text : `${startOf(text, shownCharacters - 1)}…`,
   };
 }
 

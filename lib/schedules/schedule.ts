@@ -19,6 +19,11 @@ export const scheduleSchema = z.strictObject({
     .describe("IANA name of the time zone in which it is meant. Default UTC."),
 });
 
+/** Whether an error of a {@link Cron} says that it can't read the schedule; one that was checked before, on another machine, may be so here. */
+export function isUnreadable(error: unknown): boolean {
+  return isOrchestratorError(error, "VALIDATION_FAILED");
+}
+
 /**
  * The first due time after an instant.
  *

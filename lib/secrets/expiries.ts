@@ -7,6 +7,7 @@ import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { dayMs } from "../internal/durations.ts";
 import { toJsonObject } from "../json.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { keepRetention } from "../upkeep/retention.ts";
 import type { SecretDocument, SecretExpiryDocument } from "./documents.ts";
@@ -20,6 +21,7 @@ const atOnce = 100;
 export class Expiries {
   readonly #context: Context;
   readonly #store: SecretStore;
+  #isPlanned = false;
 
   constructor(context: Context, store: SecretStore) {
     this.#context = context;
@@ -34,13 +36,13 @@ export class Expiries {
   /** What is to be written with a secret that expires then, or not any more. */
   plan({ name, expires_at }: Pick<SecretDocument, "name" | "expires_at">): Write {
     if (expires_at === undefined) return { kind: "delete", collection, key: name };
-    const warnedMs = this.#context.options.secretExpiryWarningDays * dayMs;
-    const due: SecretExpiryDocument = { name, due_at: Date.parse(expires_at) - warnedMs, stage: "expiring" };
-    return put(due);
+    return put({ name, due_at: this.#warnedAt(expires_at), stage: "expiring" });
   }
 
   /** Tells what is due; yields after each slice. */
   async *round(): AsyncGenerator<void> {
+    if (!this.#isPlanned) await this.#planAnew();
+    this.#isPlanned = true;
     for (;;) {
       const to = this.#context.fleetTime.now() + 1;
       const query = { index: "by_due", to, limit: atOnce };
@@ -49,6 +51,21 @@ export class Expiries {
       if (items.length < atOnce) return;
       yield;
     }
+  }
+
+  /** The setting may have been another one when they were written. */
+  async #planAnew(): Promise<void> {
+    for await (const due of eachDocument<SecretExpiryDocument>(this.#context.storage, collection)) {
+      const { key, revision, value } = due;
+      const { expires_at } = (value.stage === "expiring" && (await this.#store.find(key))?.value) || {};
+      if (expires_at === undefined) continue;
+      const due_at = this.#warnedAt(expires_at);
+      if (due_at !== value.due_at) await this.#commit([{ ...put({ ...value, due_at }), expected: revision }]);
+    }
+  }
+
+  #warnedAt(expiresAt: string): number {
+    return Date.parse(expiresAt) - this.#context.options.secretExpiryWarningDays * dayMs;
   }
 
   async #tell({ key, revision, value: due }: StoredDocument<SecretExpiryDocument>): Promise<void> {

@@ -2,7 +2,7 @@
 import { OrchestratorError } from "../errors.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { parseSelector } from "../selectors/parse.ts";
-import { printSelector } from "../selectors/print.ts";
+import { toKeptSelector } from "../selectors/print.ts";
 import type { SelectorCache } from "../selectors/selector-cache.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { SecretRestriction } from "./documents.ts";
@@ -28,7 +28,7 @@ export function toRestriction({
     });
   }
   return {
-    ...(parsed && { selector: printSelector(parsed) }),
+    ...(selector !== undefined && { selector: toKeptSelector(selector) }),
     ...(node_ids && { node_ids: [...new Set(node_ids)] }),
   };
 }
@@ -42,7 +42,7 @@ export function mayHave(
   if (!restriction) return true;
   const { selector, node_ids = [] } = restriction;
   if (node_ids.includes(target.node_id)) return true;
-  return selector !== undefined && matchesSelector(selectors.parse(selector), target);
+  return selector !== undefined && matchesSelector(selectors.kept(selector), target);
 }
 
 function looksAtAttributes(selector: Selector): boolean {

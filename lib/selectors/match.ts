@@ -66,17 +66,26 @@ function compares(text: string, operator: CompareOperator, bound: number): boole
  * last star, so that no pattern takes longer than pattern times text.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
+  // By characters as people count them, of which some are two units. Plain text, the most, is left as it is.
+  return isPlain(pattern) && isPlain(text) ? matches(pattern, text) : matches([...pattern], [...text]);
+}
+
+function isPlain(text: string): boolean {
+  return !/[\uD800-\uDFFF]/.test(text);
+}
+
+function matches(pattern: ArrayLike<string>, text: ArrayLike<string>): boolean {
   let at = 0;
   let star = -1;
   let resumeAt = 0;
   let place = 0;
   while (at < text.length) {
-    const wanted = pattern.charAt(place);
+    const wanted = pattern[place];
     if (wanted === "*") {
       star = place;
       resumeAt = at;
       place += 1;
-    } else if (wanted === "?" || (wanted !== "" && wanted === text.charAt(at))) {
+    } else if (wanted === "?" || (wanted !== undefined && wanted === text[at])) {
       place += 1;
       at += 1;
     } else if (star >= 0) {
@@ -87,6 +96,6 @@ export function matchesGlob(pattern: string, text: string): boolean {
       return false;
     }
   }
-  while (pattern.charAt(place) === "*") place += 1;
+  while (pattern[place] === "*") place += 1;
   return place === pattern.length;
 }

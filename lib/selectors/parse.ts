@@ -24,7 +24,16 @@ export function toNumber(text: string): number | null {
  * every agent is written `*`. So is a text over {@link selectorLimits}.
  */
 export function parseSelector(text: string): Selector {
+  requireLength(text);
   return new Parser(tokenize(text), "selector").parse();
+}
+
+/**
+ * Reads a selector that was taken before and has been kept since. No limit applies: what was answered once is good for ever,
+ * also where it was kept in a longer form than it was given in.
+ */
+export function parseKeptSelector(text: string): Selector {
+  return new Parser(tokenize(text), "selector", unlimited).parse();
 }
 
 /**
@@ -33,19 +42,25 @@ export function parseSelector(text: string): Selector {
  * @throws {OrchestratorError} As {@link parseSelector}.
  */
 export function parseCondition(text: string): Selector {
+  requireLength(text);
   return new Parser(tokenize(text), "condition").parse();
 }
+
+type Limits = Readonly<Record<"depth" | "terms", number>>;
+const unlimited: Limits = { depth: Infinity, terms: Infinity };
 
 class Parser {
   readonly #tokens: readonly Token[];
   readonly #place: KeyPlace;
+  readonly #limits: Limits;
   #at = 0;
   #depth = 0;
   #terms = 0;
 
-  constructor(tokens: readonly Token[], place: KeyPlace) {
+  constructor(tokens: readonly Token[], place: KeyPlace, limits: Limits = selectorLimits) {
     this.#tokens = tokens;
     this.#place = place;
+    this.#limits = limits;
   }
 
   parse(): Selector {
@@ -88,8 +103,8 @@ class Parser {
 
   #nested(read: () => Selector): Selector {
     this.#depth += 1;
-    if (this.#depth > selectorLimits.depth) {
-      throw selectorFault(this.#peek().column, `nested deeper than ${selectorLimits.depth}`);
+    if (this.#depth > this.#limits.depth) {
+      throw selectorFault(this.#peek().column, `nested deeper than ${this.#limits.depth}`);
     }
     const selector = read();
     this.#depth -= 1;
@@ -158,8 +173,8 @@ class Parser {
 
   #countTerm(): void {
     this.#terms += 1;
-    if (this.#terms > selectorLimits.terms) {
-      throw selectorFault(this.#peek().column, `more than ${selectorLimits.terms} terms and values`);
+    if (this.#terms > this.#limits.terms) {
+      throw selectorFault(this.#peek().column, `more than ${this.#limits.terms} terms and values`);
     }
   }
 
@@ -187,6 +202,11 @@ class Parser {
       throw selectorFault(token.column, `"${symbol}" is expected, not ${describe(token)}`);
     }
   }
+}
+
+function requireLength(text: string): void {
+  const { length } = selectorLimits;
+  if (text.length > length) throw selectorFault(length + 1, `longer than ${length} characters`);
 }
 
 function join(kind: "and" | "or", operands: Selector[]): Selector {

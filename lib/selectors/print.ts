@@ -1,8 +1,27 @@
+import { isOrchestratorError } from "../errors.ts";
 import { printKey } from "./key.ts";
+import { parseSelector } from "./parse.ts";
 import type { Selector } from "./selector.ts";
 import { isWord } from "./tokens.ts";
 
-/** Writes a selector in its canonical form: `parseSelector(printSelector(x))` is `x`. */
+/**
+ * A selector as it is kept: in its canonical form, or, where that is past the limits, as it was written. What is kept can always be
+ * given again.
+ *
+ * @throws {OrchestratorError} `SELECTOR_INVALID`.
+ */
+export function toKeptSelector(text: string): string {
+  const printed = printSelector(parseSelector(text));
+  try {
+    parseSelector(printed);
+    return printed;
+  } catch (error) {
+    if (!isOrchestratorError(error, "SELECTOR_INVALID")) throw error;
+    return text;
+  }
+}
+
+/** Writes a selector in its canonical form, which may be past the limits: `parseKeptSelector(printSelector(x))` is `x`. */
 export function printSelector(selector: Selector): string {
   switch (selector.kind) {
     case "all":

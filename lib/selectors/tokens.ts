@@ -1,5 +1,4 @@
 import { OrchestratorError } from "../errors.ts";
-import { selectorLimits } from "./selector.ts";
 
 /** A piece of a selector's text. */
 export interface Token {
@@ -34,9 +33,6 @@ export function selectorFault(column: number, message: string): OrchestratorErro
 
 /** Takes a selector's text apart. */
 export function tokenize(text: string): Token[] {
-  if (text.length > selectorLimits.length) {
-    throw selectorFault(selectorLimits.length + 1, `longer than ${selectorLimits.length} characters`);
-  }
   const tokens: Token[] = [];
   let at = 0;
   while (at < text.length) {

@@ -49,29 +49,67 @@ export interface Buried {
   folder: string;
 }
 
+/** What a search for what is buried knows beside the resources. */
+export interface BuriedSearch {
+  /** Under which condition a resource is wanted; undefined = always. Default: all are wanted. */
+  conditionOf?: (resource: ResolvedResource) => unknown;
+  /** All the ways to call a path. Default: as it is declared. */
+  waysTo?: (path: string) => readonly string[];
+}
+
 /** Finds what is wanted below a folder that is to be gone: whichever comes first, one of the two fails or undoes the other. */
-export function findBuried(resources: readonly ResolvedResource[], types: ResourceTypes): Buried[] {
-  const cleared = new Map<string, ResolvedResource>();
+export function findBuried(
+  resources: readonly ResolvedResource[],
+  types: ResourceTypes,
+  { conditionOf = () => undefined, waysTo = (path) => [path] }: BuriedSearch = {},
+): Buried[] {
+  const cleared = new Map<string, ByCondition<ResolvedResource>>();
   for (const resource of resources) {
     const folder = resource.skip ? null : (types.get(resource.type)?.clears?.(resource.spec) ?? null);
-    if (folder !== null) cleared.set(folder, resource);
+    for (const way of folder === null ? [] : waysTo(folder))
+      addByCondition(cleared, way, { value: resource, condition: conditionOf(resource) });
   }
   if (cleared.size === 0) return [];
   return resources.flatMap((below) => {
-    const folder = below.skip ? undefined : foldersAbove(below, types).find((each) => cleared.has(each));
-    return folder === undefined ? [] : [{ clearing: cleared.get(folder)!, below, folder }];
+    const paths = below.skip ? [] : wantedPaths(below, types).flatMap(waysTo);
+    for (const folder of paths.flatMap(foldersAbove)) {
+      const clearing = firstMeeting(cleared.get(folder), conditionOf(below));
+      if (clearing) return [{ clearing, below, folder }];
+    }
+    return [];
   });
 }
 
-/** Of each path that a resource wants to be there. */
-function foldersAbove({ type, spec }: ResolvedResource, types: ResourceTypes): string[] {
+/** The first under each condition, in their order; undefined = without one. */
+export type ByCondition<T> = Map<unknown, T>;
+
+/** Adds what is about `key`, unless another under the same condition is there. */
+export function addByCondition<T>(
+  all: Map<string, ByCondition<T>>,
+  key: string,
+  { value, condition }: { value: T; condition: unknown },
+): void {
+  const known = all.get(key);
+  if (!known) all.set(key, new Map([[condition, value]]));
+  else if (!known.has(condition)) known.set(condition, value);
+}
+
+/** One that certainly is wanted where something under `condition` is. Different conditions may exclude each other; a run finds out. */
+export function firstMeeting<T>(known: ByCondition<T> | undefined, condition: unknown): T | undefined {
+  if (condition === undefined) return known?.values().next().value;
+  return known?.get(condition) ?? known?.get(undefined);
+}
+
+/** The paths that a resource wants to be there. */
+function wantedPaths({ type, spec }: ResolvedResource, types: ResourceTypes): readonly string[] {
   if (spec["ensure"] === "absent" || spec["ensure"] === "unmounted") return [];
   const { path } = spec;
-  const paths = types.get(type)?.paths?.(spec) ?? (typeof path === "string" ? [path] : []);
-  return paths.flatMap((each) => {
-    const steps = each.split("/");
-    return steps.slice(2).map((_, at) => steps.slice(0, at + 2).join("/"));
-  });
+  return types.get(type)?.paths?.(spec) ?? (typeof path === "string" ? [path] : []);
+}
+
+function foldersAbove(path: string): string[] {
+  const steps = path.split("/");
+  return steps.slice(2).map((_, at) => steps.slice(0, at + 2).join("/"));
 }
 
 /** The same as a conflict. */
@@ -176,11 +214,12 @@ function conflictOf(first: ResolvedResource, second: ResolvedResource, identity:
   };
 }
 
-/** Of two paths that are one it does not matter which is written. */
+/** Of two paths that are one, or two names of an account, it does not matter which is written. */
 function describeTheSame(a: ResolvedResource, b: ResolvedResource): boolean {
   if (a.type !== b.type) return false;
-  const isOnePath = a.identity !== b.identity && typeof a.spec["path"] === "string";
-  return equalJson(a.spec, isOnePath ? { ...b.spec, path: a.spec["path"] ?? null } : b.spec);
+  if (a.identity === b.identity) return equalJson(a.spec, b.spec);
+  const name = typeof a.spec["path"] === "string" ? "path" : "user";
+  return equalJson({ ...a.spec, [name]: null }, { ...b.spec, [name]: null });
 }
 
 function equalJson(a: Json, b: Json): boolean {

@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { FileOwner, Host, HostFiles, WriteOptions } from "../host/host.ts";
 import type { JsonObject } from "../json.ts";
+import type { StayingThings } from "./resource.ts";
 import type { Action, Change } from "./result.ts";
 import type { TextEdit } from "./text-edits.ts";
 import type { Trigger } from "./triggers.ts";
@@ -30,10 +31,7 @@ export interface ResourceType<Spec = unknown> {
   readonly summary: string;
   /** Properties as a module writes them. Strict: an unknown property is a fault. */
   readonly schema: z.ZodType<Spec>;
-  /**
-   * Types of one namespace share their identities: a file and a folder can't both be declared at one path.
-   * Default: the type's own name.
-   */
+  /** Types of one namespace share their identities: a file and a folder can't both be at one path. Default: the type's own name. */
   readonly namespace?: string;
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
@@ -42,13 +40,16 @@ export interface ResourceType<Spec = unknown> {
    * namespace "path" it is nothing else. Default: no.
    */
   readonly identityBeginsWithPath?: boolean;
-  /**
-   * Whether the identity quotes a value that may be a secret: a sensitive resource is then named by its module and id.
-   * Default: no.
-   */
+  /** What it is about on this machine, which may know one account by several names; reads only. Default: `identity`. */
+  identityHere?(spec: Spec, host: Host): string;
+  /** The account in whose home it is: where that moves, it is another thing there. Default: it is in nobody's. */
+  inHomeOf?(spec: Spec): string;
+  /** Whether the identity quotes a value that may be a secret: a sensitive resource is then named by its module and id. Default: no. */
   identityHoldsValue?(spec: Spec): boolean;
-  /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
+  /** Paths that it makes or edits, for who looks after what nobody declares; `~NAME` begins one in an account's home. Default: its `path`. */
   paths?(spec: Spec): readonly string[];
+  /** Those of them whose mode it says. Default: its `path`, where it has a `mode`. */
+  modes?(spec: Spec): readonly string[];
   /** The folder that it has gone, and with it all below: who wants something there contradicts it. Default: none. */
   clears?(spec: Spec): string | null;
   /**
@@ -123,21 +124,19 @@ export interface ResourcePlanning<Spec = unknown> {
    * resource. The plan says `unknown` in any case. Default: none are shown.
    */
   assumedChanges?(spec: Spec): Change[];
-  /**
-   * Adds to the spec what it has to know of the paths that the resources of the run declare, its own too; all that follows,
-   * `check` and `apply` too, gets what this returns. Default: the spec as it is.
-   */
-  withDeclaredPaths?(spec: Spec, paths: readonly string[]): Spec;
+  /** Adds to the spec, for all that follows, what it has to know of the paths that the resources of the run declare, its own too. */
+  withDeclaredPaths?(spec: Spec, paths: readonly string[], said: PathsSaid): Spec;
 }
+
+/** The paths of which other resources say this: that nothing is there, all of the content, some or all of it, the mode, the owner, the group. */
+export type PathsSaid = Record<(typeof aspectsSaid)[number], readonly string[]>;
+export const aspectsSaid = ["absent", "whole", "content", "mode", "owner", "group"] as const;
 
 /** How a type acts because something that it watches changed. */
 export interface ResourceTriggering<Spec = unknown> {
   /** Triggers that can be asked of it: "run" by `run_on`, "reload" by `reload_on`, "restart" by `restart_on`. */
   readonly triggers: readonly Trigger[];
-  /**
-   * Acts, and makes the changes that were found (none where it was in sync), so that the next check is empty. It is called in
-   * the place of `apply`.
-   */
+  /** Acts, in place of `apply`, and makes the changes that were found (none where it was in sync), so that the next check is empty. */
   fire(call: FireCall<Spec>, host: Host, signal: AbortSignal): Promise<void>;
   /** Why a resource with this spec can't have a trigger; null = it can. Default: it can. */
   faultWith?(spec: Spec): string | null;
@@ -149,10 +148,7 @@ export interface ResourceTriggering<Spec = unknown> {
 export interface ResourceRemoving<Spec = unknown> {
   /** Properties as `capture` writes them, where they say more than a module may. Default: the type's `schema`. */
   readonly priorSchema?: z.ZodType<Spec>;
-  /**
-   * Where `capture` takes its answer from. "machine" (default): asked once, before the first change. "spec": asked again
-   * after each apply, so that a changed `undo` is the one that is used.
-   */
+  /** Where `capture` takes its answer from: "machine" (default), asked before the first change; "spec", again after each apply. */
   readonly capturesFrom?: "machine" | "spec";
   /**
    * Whether `capture` writes down properties of the spec, which stay on the machine's disk then: no secret can be in such a resource.
@@ -160,8 +156,8 @@ export interface ResourceRemoving<Spec = unknown> {
    */
   keepsSpec?(spec: Spec): boolean;
   /**
-   * Adds to what an earlier run captured, before this one changes anything: for a type whose later version may take away
-   * what the first left alone. Default: what was captured first is all.
+   * Adds to what an earlier run captured, before this one changes anything: for a type whose later version may take away what the first
+   * left alone. Default: what was captured first is all.
    */
   extendPrior?(prior: Prior, spec: Spec, host: Host, signal: AbortSignal): Prior | Promise<Prior>;
   /**
@@ -180,8 +176,13 @@ export interface ResourceRemoving<Spec = unknown> {
    */
   withEdits?(spec: Spec, editsOf: (path: string) => readonly TextEdit[]): Spec;
   /**
-   * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`), which the first part alone
-   * noted, is noted with those that came later when that one goes. Default, and where it throws: it is no part of one.
+   * Adds to what stood before what it has to know of what others have and that stays: what is theirs, too, is not taken away. Looks at
+   * nothing. Default: as it was captured.
+   */
+  withStaying?(spec: Spec, staying: StayingThings): Spec;
+  /**
+   * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`, its modes), which the
+   * first part alone noted, is noted with those that came later when that one goes. Default, and where it throws: it is no part of one.
    */
   partOf?(spec: Spec): string;
 }
@@ -193,9 +194,8 @@ export interface ResourceSharing<Spec = unknown> {
   /** Whether two resources that share a part can't both be as they say. */
   contradicts(one: Spec, other: Spec): boolean;
   /**
-   * Adds to the spec what it has to know of the parts that are declared, also by modules that the run is not about; all that
-   * follows, `check` and `apply` too, gets what this returns. What stood before must leave declared parts alone: they are as
-   * they are to be.
+   * Adds to the spec what it has to know of the parts that are declared, also by modules that the run is not about; all that follows,
+   * `check` and `apply` too, gets what this returns. What stood before must leave declared parts alone: they are as they are to be.
    */
   withDeclaredParts(spec: Spec, declared: DeclaredParts<Spec>): Spec;
   /**

@@ -47,3 +47,15 @@ export type ResolvedResource = z.infer<typeof resolvedResourceSchema>;
 export function resourceKey(resource: { module: string; resource_id: string }): string {
   return `${resource.module}/${resource.resource_id}`;
 }
+
+/** What stays while others are taken away: what the run declares, and what modules that it is not about were applied with. */
+export interface StayingThings {
+  /**
+   * The paths at a path and below it that it makes or edits, as they are called from there; `~NAME` begins one in the home of an account.
+   * "later": also those that the run makes when the removals are done. "declared": also those that are to be absent. "modes": those whose
+   * mode it says. Default "now".
+   */
+  pathsIn(path: string, when?: "now" | "later" | "declared" | "modes"): readonly string[];
+  /** Whether a type has a thing of this identity. */
+  has(type: string, identity: string): boolean;
+}

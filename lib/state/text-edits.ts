@@ -24,6 +24,10 @@ export interface TextEdit {
    * @throws OrchestratorError where the resource can't be in such a text.
    */
   readonly edit: ((text: string | null) => string | null) | null;
+  /** Whether it takes any text that is there, and makes one only where there is none. Default: no. */
+  readonly takesAny?: boolean;
+  /** Whether what it makes of a text is one line of it at most, wherever that stands. Default: no. */
+  readonly isOneLine?: boolean;
   /** What an edit of a text costs, in steps, of which one takes about 10 ns. Default: eight for each character, which is taken apart into fields. */
   cost?(text: string): number;
 }
@@ -49,6 +53,27 @@ export function wholeText(path: string, content: string | Uint8Array | null): Te
 export function noText(path: string, ensure: "present" | "absent"): TextEdit {
   const nothing = wholeText(path, null);
   return ensure === "absent" ? nothing : { ...nothing, isNoFile: true };
+}
+
+const modePrefix = "the mode of ";
+
+/** The edits of a resource by which a path gets a mode; none where it says nothing of it. */
+export function modeEdit(path: string, mode: string | undefined): TextEdit[] {
+  if (mode === undefined) return [];
+  const after = mode.padStart(4, "0");
+  return [{ of: modePrefix + path, edit: () => after, cost: () => 0 }];
+}
+
+/** Whether a path is one to which an `authorized_key` gives a mode: elsewhere nobody but who declares the path does. */
+export function hasModeOfKeys(path: string): boolean {
+  return path.endsWith("/.ssh") || path.endsWith("/.ssh/authorized_keys");
+}
+
+/** The name of a text, with what names its path by others: several, where one may be called so. */
+export function namedBy(of: string, pathsOf: (path: string) => readonly string[]): string[] {
+  const prefix = of.startsWith(modePrefix) ? modePrefix : "";
+  const path = of.slice(prefix.length);
+  return /^[/~]/.test(path) ? pathsOf(path).map((each) => prefix + each) : [of];
 }
 
 /** A resource with one of the texts that it is about. */

@@ -11,8 +11,7 @@
  *
  * Nobody attached for 60 s, nobody typing for `terminalIdleSeconds`, or `terminalMaxSeconds` after it was opened, it is closed.
  */
-import type { Timer } from "../clock.ts";
-import { toTimestamp } from "../clock.ts";
+import { type Timer, toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
@@ -210,7 +209,7 @@ export class LiveTerminal {
     if (this.#state === "ended") return;
     this.#state = "ended";
     for (const timer of this.#timers.values()) timer.cancel();
-    let isWhole = end.status === "closed";
+    let isWhole = end.status === "closed" && end.reason !== "recording_failed";
     try {
       await this.#recording;
       await this.#recorder.end();
@@ -267,8 +266,12 @@ export class LiveTerminal {
   }
 
   #watchAttachment(): void {
-    if ([...this.#viewers].some(({ types }) => types)) this.#timers.get("attachment")?.cancel();
-    else this.#after("attachment", detachedMs, () => this.close("detached"));
+    const isAttached = [...this.#viewers].some(({ types }) => types);
+    // Who watches, and comes or goes, puts it off no further.
+    if (!isAttached && this.#timers.has("attachment")) return;
+    this.#timers.get("attachment")?.cancel();
+    this.#timers.delete("attachment");
+    if (!isAttached) this.#after("attachment", detachedMs, () => this.close("detached"));
   }
 
   #after(name: string, ms: number, work: () => Promise<void>): void {
@@ -279,8 +282,7 @@ export class LiveTerminal {
   }
 
   #send(message: Bare<Extract<OrchestratorMessage, { type: `terminal.${string}` }>>): Promise<void> {
-    const { context } = this.#parts;
-    const { session_id } = this.#place;
+    const [{ context }, { session_id }] = [this.#parts, this.#place];
     const not_after = toTimestamp(context.fleetTime.now() + 60_000);
     const command = { ...message, session_id, id: context.ids.next(), not_after } as OrchestratorMessage;
     return this.#attempt(() => context.transport.send(this.document.node_id, command));

@@ -19,38 +19,50 @@ export type ReadingForm = "asciicast" | "text" | "search";
 
 export class Readings {
   readonly #context: Context;
-  /** When each was told, by the clock that never goes back; the oldest first. */
-  readonly #told = new Map<string, number>();
+  /** When each was begun to be told, by the clock that never goes back, and when that is on disk; the oldest first. */
+  readonly #told = new Map<string, { atMs: number; done: Promise<unknown> }>();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
   /**
-   * Tells that somebody reads a recording. Resolves when that is on disk.
+   * Tells that somebody reads a recording. Resolves when that is on disk, also where another call of the same reading tells it.
    *
    * @throws {OrchestratorError} Of the storage: nothing may be shown then.
    */
   async tell(caller: Caller, terminal: Readonly<TerminalDocument>, form: ReadingForm): Promise<void> {
-    const { clock } = this.#context;
     const key = keyOf(caller, terminal.session_id, form);
-    const toldAt = this.#told.get(key) ?? -Infinity;
-    if (clock.monotonic() - toldAt < sameReadingMs) return;
+    const now = this.#context.clock.monotonic();
+    let told = this.#told.get(key);
+    if (told === undefined || now - told.atMs >= sameReadingMs) {
+      told = { atMs: now, done: this.#commit(caller, terminal, form) };
+      this.#remember(key, told);
+    }
+    try {
+      await told.done;
+    } catch (error) {
+      // The next call tells it.
+      if (this.#told.get(key) === told) this.#told.delete(key);
+      throw error;
+    }
+  }
+
+  #commit(caller: Caller, terminal: Readonly<TerminalDocument>, form: ReadingForm): Promise<unknown> {
     const { session_id, node_id, operator_id, username, agent_name } = terminal;
     const reader = toSubject(caller).name;
-    await this.#context.commit(caller, [], {
+    return this.#context.commit(caller, [], {
       type: "terminal.transcriptRead",
       target: { type: "terminal", id: session_id, name: agent_name },
       severity: isOpener(caller, terminal) ? "info" : "warning",
       summary: `${reader} reads the transcript of the terminal of ${username} on ${agent_name}`,
       metadata: { session_id, node_id, operator_id, form },
     });
-    this.#remember(key);
   }
 
-  #remember(key: string): void {
+  #remember(key: string, told: { atMs: number; done: Promise<unknown> }): void {
     this.#told.delete(key);
-    this.#told.set(key, this.#context.clock.monotonic());
+    this.#told.set(key, told);
     if (this.#told.size <= maxReadings) return;
     const [oldest] = this.#told.keys();
     this.#told.delete(oldest!);

@@ -62,7 +62,8 @@ export class Terminals {
    * Opens a terminal on an agent's machine, with a ticket to attach to it.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_TIMEOUT`; `TERMINALS_REFUSED` where the agent
-   * allows none; `TERMINALS_UNAVAILABLE` where it can't; `TOO_MANY_TERMINALS`; `HOST_ERROR` for a shell that is not there.
+   * allows none; `TERMINALS_UNAVAILABLE` where it can't; `TOO_MANY_TERMINALS`; `HOST_ERROR` for a shell that is not there; `COMMAND_EXPIRED`
+   * where the agent took it for too old; `COMMAND_UNSUPPORTED` where it knows no terminals; `PEER_ERROR` for any other refusal of it.
    */
   async open(caller: Caller, input: z.input<typeof openTerminalInput>): Promise<OpenedTerminal> {
     await this.#context.authorize(caller, "terminals.open");

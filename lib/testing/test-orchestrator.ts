@@ -17,8 +17,10 @@ import { MemoryNetwork } from "./memory-network.ts";
 /** A whole orchestrator in memory, with its parts at hand. */
 export interface TestOrchestrator extends AsyncDisposable {
   orchestrator: Orchestrator;
+  /** The one that was given; one that nothing goes by where that is no {@link FakeClock}. */
   clock: FakeClock;
   storage: Storage;
+  /** The one that was given; one that nothing goes by where that is no {@link MemoryTransport}. */
   transport: MemoryTransport;
   /** Everything that happened since the start, in order. */
   events: OrchestratorEvent[];
@@ -44,9 +46,9 @@ export interface SignedIn {
 export async function createTestOrchestrator(
   options: Partial<OrchestratorOptions> = {},
 ): Promise<TestOrchestrator> {
-  const clock = new FakeClock();
+  const clock = options.clock instanceof FakeClock ? options.clock : new FakeClock();
+  const transport = options.transport instanceof MemoryTransport ? options.transport : new MemoryTransport();
   const storage = options.storage ?? new MemoryStorage({ clock });
-  const transport = new MemoryTransport();
   const loggedErrors: TestOrchestrator["loggedErrors"] = [];
   const logger = createErrorLogger(loggedErrors);
   const datagrams = new MemoryNetwork().machine("192.0.2.1");

@@ -2,7 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Severity } from "../events.ts";
-import type { Selector } from "../selectors/selector.ts";
+import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { eachDocument, eachPage } from "../storage/each-document.ts";
 import type { SampleRow, StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
@@ -24,6 +24,8 @@ const lookedAt = { page: 100, most: 500 };
 
 /** Compares what agents measure with the limits that operators set. */
 export class ThresholdService {
+  /** How selectors of thresholds are read. */
+  readonly selectors: SelectorCache;
   readonly #context: Context;
   readonly #agents: AgentService;
   readonly #book = new ThresholdBook();
@@ -36,6 +38,7 @@ export class ThresholdService {
   constructor(context: Context, { agents }: { agents: AgentService }) {
     this.#context = context;
     this.#agents = agents;
+    this.selectors = agents.registry.selectors;
     const book = this.#book;
     const damping = (this.#damping = new AlarmDamping(context, book));
     const writer = (this.#writer = new AlarmWriter(context, { agents, damping }));
@@ -115,11 +118,6 @@ export class ThresholdService {
     return stored;
   }
 
-  /** How a threshold's selector is read; null = the whole fleet. `SELECTOR_INVALID`. */
-  toSelector({ selector }: Pick<ThresholdDocument, "selector">): Selector | null {
-    return selector === undefined ? null : this.#agents.registry.selectors.parse(selector);
-  }
-
   /**
    * Puts a threshold on the list of all, or takes it off.
    *
@@ -134,7 +132,8 @@ export class ThresholdService {
   }
 
   #take(document: Readonly<ThresholdDocument>): void {
-    this.#book.set(document, this.toSelector(document));
+    const { selector } = document;
+    this.#book.set(document, selector === undefined ? null : this.selectors.kept(selector));
   }
 
   /** An alarm may be written while its threshold is removed, or its agent rejected: then nobody else looks at it again. */

@@ -9,7 +9,6 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { managedAfter, nameInFolder, refuseTaken } from "../managed-by.ts";
-import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { listAlarms } from "./alarm-list.ts";
 import type { ThresholdDocument } from "./documents.ts";
@@ -88,7 +87,7 @@ export class Thresholds {
       for_seconds: given.for_seconds ?? 300,
       recovery_seconds: given.recovery_seconds ?? 60,
       severity: given.severity ?? "warning",
-      ...(selector !== undefined && { selector: this.#printed(selector) }),
+      ...(selector !== undefined && { selector: this.#service.selectors.toKept(selector) }),
       enabled: given.enabled ?? true,
       ...(managed_by && { managed_by }),
       created_by: toSubject(caller).name,
@@ -122,7 +121,7 @@ export class Thresholds {
       const document: ThresholdDocument = {
         ...managedAfter(stored.value, managed_by),
         ...(toJsonObject(given) as Partial<ThresholdDocument>),
-        ...(typeof selector === "string" && { selector: this.#printed(selector) }),
+        ...(typeof selector === "string" && { selector: this.#service.selectors.toKept(selector) }),
         ...(typeof percent_of === "string" && { percent_of }),
         ...(typeof recovery_value === "number" && { recovery_value }),
         changed_at: this.#context.timestamp(),
@@ -178,10 +177,6 @@ export class Thresholds {
     const named = nameInFolder(collection, before?.value ?? null, document);
     await refuseTaken(this.#context.commit(answering(caller, answer), [write, ...also, ...named], event));
     return answer;
-  }
-
-  #printed(selector: string): string {
-    return printSelector(this.#service.toSelector({ selector })!);
   }
 }
 

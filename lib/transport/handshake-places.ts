@@ -24,7 +24,7 @@ export class HandshakePlaces<Holder> {
 
   /** Places that are taken. */
   get size(): number {
-    return this.#ids.size;
+    return this.#holders.size;
   }
 
   get isFull(): boolean {

@@ -10,6 +10,7 @@
  * restart with a wrong clock is noticed, too; so is a server that was away for more than a day, and it waits a day.
  */
 import type { Clock } from "../clock.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { dayMs } from "../internal/durations.ts";
 import type { Logger } from "../logger.ts";
 import type { CollectionDefinition, Storage } from "../storage/storage.ts";
@@ -18,6 +19,8 @@ import type { CollectionDefinition, Storage } from "../storage/storage.ts";
 const steadyMs = 300_000;
 /** A look that finds nothing new is written so often. */
 const writeMs = 600_000;
+/** The same on a full disk: the reserve is there for those who make space, and has to last for months. */
+const fullWriteMs = 21_600_000;
 
 /** Where the time stands. All in milliseconds. */
 export interface RetentionTime {
@@ -99,16 +102,25 @@ export class RetentionClock {
         fields,
       );
     }
-    if (isNews || lookedAt - this.#writtenAt >= writeMs) {
-      const value = { ...after };
-      // With the reserve: what is removed makes space.
-      const writes = [{ kind: "put", collection: "retention_clock", key: "now", value } as const];
-      await storage.commit(writes, { reserve: true });
+    const sinceMs = lookedAt - this.#writtenAt;
+    if ((isNews || sinceMs >= writeMs) && (await this.#write(after, isNews || sinceMs >= fullWriteMs)))
       this.#writtenAt = lookedAt;
-    }
     this.#time = after;
     this.#lookedAt = lookedAt;
     return after.believed_ms;
+  }
+
+  /** False where there is no space, and it need not be written yet: what is removed by the time that is known makes some. */
+  async #write(time: Readonly<RetentionTime>, isUrgent: boolean): Promise<boolean> {
+    const writes = [{ kind: "put", collection: "retention_clock", key: "now", value: { ...time } } as const];
+    try {
+      await this.#parts.storage.commit(writes);
+      return true;
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+      if (isUrgent) await this.#parts.storage.commit(writes, { reserve: true });
+      return isUrgent;
+    }
   }
 }
 

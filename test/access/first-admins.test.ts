@@ -2,8 +2,10 @@
 import { expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex, type OrchestratorOptions } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import type { Logger } from "../../lib/logger.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 type AdminKeys = OrchestratorOptions["adminPublicKeys"];
 
@@ -16,8 +18,9 @@ function newKey(): { public_key: string; fallback: string } {
 }
 
 /** Starts once with these keys, and tells who is there then. */
-async function startWith(data: MemoryData, adminPublicKeys: AdminKeys & object) {
-  await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }), adminPublicKeys });
+async function startWith(data: MemoryData, adminPublicKeys: AdminKeys & object, logger?: Logger) {
+  const storage = new MemoryStorage({ data });
+  await using test = await createTestOrchestrator({ storage, adminPublicKeys, ...(logger && { logger }) });
   const { items } = await test.orchestrator.operators.list(systemCaller);
   return items.map(({ username, role }) => [username, role]);
 }
@@ -56,8 +59,12 @@ it("who is known at the next start stays as they are, also with a lower role by 
     const { operator_id } = items.find(({ username }) => username === eve.fallback)!;
     await operators.setRole(systemCaller, { operator_id, role: "Viewer" });
   }
-  const listed = await startWith(data, [{ public_key: ada.public_key, username: "ada" }, eve.public_key]);
+  const logger = new RecordingLogger();
+  const keys = [{ public_key: ada.public_key, username: "ada" }, eve.public_key];
+  const listed = await startWith(data, keys, logger);
   expect(Object.fromEntries(listed)).toEqual({ [ada.fallback]: "Admin", [eve.fallback]: "Viewer" });
+  const warnings = logger.lines.filter(({ level }) => level === "warn");
+  expect(warnings.map(({ fields }) => fields)).toEqual([{ username: eve.fallback, role: "Viewer" }]);
 });
 
 it("an Admin whose name another process takes in that moment comes in with a name of their key", async () => {

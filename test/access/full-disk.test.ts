@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { Signer } from "../../lib/crypto/crypto.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -46,6 +46,39 @@ describe("with a full disk", () => {
     await orchestrator.access.signOut(caller);
     expect((await listed()).slice(0, 3)).toEqual(["operator.signedOut", "storage.full", "operator.signedIn"]);
     await test[Symbol.asyncDispose]();
+  });
+
+  it("a challenge that was used stays used, also after a kill and with a clock that was set back", async () => {
+    const data = new MemoryData();
+    const clock = new FakeClock();
+    const hour = 3_600_000;
+    const start = (storage: MemoryStorage) =>
+      createTestOrchestrator({ clock, storage, signInsPerMinute: 1_000 });
+    const killed = new MemoryStorage({ clock, data });
+    const first = await start(killed);
+    const { signer } = await first.signIn("Admin");
+    await clock.advance(120_000);
+    data.freeBytes = 0;
+    for (let minute = 0; minute < 30; minute += 1) await clock.advance(60_000);
+    const { access } = first.orchestrator;
+    const { challenge_id, message } = await access.challenge(anonymous, {
+      public_key: toHex(signer.publicKey),
+    });
+    const used = { challenge_id, signature: toHex(signer.sign(new TextEncoder().encode(message))) };
+    await access.verify(anonymous, used);
+    for (let minute = 0; minute < 30; minute += 1) await clock.advance(60_000);
+    // Whoever signs in has what is over forgotten.
+    await signIn(first, signer);
+    await signIn(first, signer);
+    await killed.close();
+    await Promise.resolve(first[Symbol.asyncDispose]()).catch(() => {});
+    clock.jump(-hour);
+    data.freeBytes = Infinity;
+    const second = await start(new MemoryStorage({ clock, data }));
+    await expect(second.orchestrator.access.verify(anonymous, used)).rejects.toMatchObject({
+      code: "CHALLENGE_INVALID",
+    });
+    await second[Symbol.asyncDispose]();
   });
 
   it("nobody else can use the reserve up", async () => {

@@ -35,7 +35,6 @@ const unexpecting: Readonly<Record<string, string>> = {
   "delete agent_attributes": withAgent,
   "delete agent_findings": withAgent,
   "delete agent_names": withAgent,
-  "delete agent_states": withAgent,
   "delete drift_states": withAgent,
   "put agent_names": "both agents' documents are expected, and a name is written with its agent's alone",
   "put removed_agents": "says no more than that there was one with this key",

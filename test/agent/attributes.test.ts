@@ -93,6 +93,14 @@ describe.runIf(process.platform === "linux")("collectAttributes", () => {
     expect(logger.lines.map(({ fields }) => fields?.["reason"])).toEqual(["5 of its values can't be taken."]);
   });
 
+  it("takes names of nine parts, which eight objects in each other give, and no deeper ones", () => {
+    const nested = (depth: number): string => '{"a":'.repeat(depth) + "1" + "}".repeat(depth);
+    expect(customOf(collect({}, { "a.json": nested(8) }).attributes)).toEqual({
+      [`custom${".a".repeat(8)}`]: 1,
+    });
+    expect(customOf(collect({}, { "a.json": nested(9) }).attributes)).toEqual({});
+  });
+
   it("bounds how many the owner can add, says so, and lets a later file replace what is there", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
     const { attributes, logger } = collect({}, { "a.json": JSON.stringify(many), "b.json": '{ "k0": "b" }' });

@@ -38,7 +38,18 @@ function linkOf(options: {
 }
 
 /** Turns each dial away with a reason, and tells how long the agent waited before each, in milliseconds. */
-async function waitsAfter(reasons: readonly string[], { random = 0 } = {}): Promise<number[]> {
+function waitsAfter(reasons: readonly string[], { random = 0 } = {}): Promise<number[]> {
+  return waitsBetween(
+    reasons.map((reason) => (far) => far.close(1013, reason)),
+    random,
+  );
+}
+
+/** The same for dials that end in whatever way. */
+async function waitsBetween(
+  ends: readonly ((far: FrameSocket) => void)[],
+  random: number,
+): Promise<number[]> {
   const clock = new FakeClock();
   const waits: number[] = [];
   let lastMs = 0;
@@ -49,21 +60,51 @@ async function waitsAfter(reasons: readonly string[], { random = 0 } = {}): Prom
     dial: async (signal) => {
       waits.push(Math.round(clock.monotonic() - lastMs));
       lastMs = clock.monotonic();
-      if (dials === reasons.length) {
+      if (dials === ends.length) {
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
         signal.throwIfAborted();
       }
       const [near, far] = createSocketPair();
-      far.close(1013, reasons[dials++] ?? "");
+      ends[dials++]?.(far);
       return near;
     },
   });
   link.start();
   await clock.advance(0);
-  while (waits.length <= reasons.length) await clock.advance(1_000);
+  while (waits.length <= ends.length) await clock.advance(1_000);
   await link.stop();
-  return waits.slice(1, reasons.length + 1);
+  return waits.slice(1, ends.length + 1);
 }
+
+describe("an orchestrator that refuses with", () => {
+  const refusing =
+    (code: string) =>
+    (far: FrameSocket): void =>
+      far.send(JSON.stringify({ type: "refused", code, message: "no" }));
+
+  // What somebody has to change first is not asked for each second.
+  test.each(["ORCHESTRATOR_KEY_CHANGED", "ORCHESTRATOR_SUPERSEDED", "VERSION_UNSUPPORTED", "KEY_REFUSED"])(
+    "%s is dialled again within a minute, from the first time on",
+    async (code) => {
+      const ends = Array(3).fill(refusing(code));
+      expect(await waitsBetween(ends, 1)).toEqual([60_000, 60_000, 60_000]);
+      expect(await waitsBetween(ends, 0)).toEqual([0, 0, 0]);
+    },
+  );
+
+  test.each([
+    "AGENT_ALREADY_CONNECTED",
+    "AGENT_TIMEOUT",
+    "INTERNAL",
+    "PROTOCOL_ERROR",
+    "RATE_LIMITED",
+    "SIGNATURE_INVALID",
+    "UNAVAILABLE",
+    "A_CODE_OF_TOMORROW",
+  ])("%s is dialled again as after any failure", async (code) => {
+    expect(await waitsBetween(Array(3).fill(refusing(code)), 1)).toEqual([1_000, 2_000, 4_000]);
+  });
+});
 
 describe("an orchestrator that says when to come again", () => {
   test("is obeyed, a little later than it says", async () => {

@@ -74,3 +74,51 @@ test("only removals count where they are limited, and each of them", () => {
   expect(() => guard(motd, "remove")).toThrow(expect.objectContaining({ code: "TOO_MANY_REMOVALS" }));
   expect(() => guard(motd, "update")).not.toThrow();
 });
+
+describe("an apply that may remove so many things", () => {
+  const limited = (max_removals: number, said: readonly ResourceResult[]): (() => ChangeGuard) => {
+    const command = apply(1, { max_removals }) as MessageOf<OrchestratorMessage, "apply">;
+    return () => limitsOf(command, new MemoryHost())!(said);
+  };
+  const tooMany = (removals: number, max_removals: number) =>
+    expect.objectContaining({ code: "TOO_MANY_REMOVALS", details: { removals, max_removals } });
+
+  test.each<[Said["outcome"], counts: boolean]>([
+    ["would_change", true],
+    ["unknown", true],
+    ["failed", false],
+    ["skipped", false],
+    ["unchanged", false],
+  ])("counts what is foreseen as removed and %s: %s", (outcome, counts) => {
+    const said = ["a", "b"].map((name) => resultOf({ outcome, action: "remove" }, name));
+    expect(limited(2, said)).not.toThrow();
+    if (counts) expect(limited(1, said)).toThrow(tooMany(2, 1));
+    else expect(limited(0, said)).not.toThrow();
+  });
+
+  test.each(allButRemoval)("counts nothing that is to %s", (action) => {
+    expect(limited(0, [resultOf({ outcome: "would_change", action })])).not.toThrow();
+  });
+
+  test.each([
+    [1, "It would remove file /0, and may remove nothing."],
+    [5, "It would remove file /0, file /1, file /2, file /3, file /4, and may remove nothing."],
+    [6, "It would remove file /0, file /1, file /2, file /3, file /4 and 1 more, and may remove nothing."],
+  ])("names the first five of %i", (count, message) => {
+    const said = Array.from({ length: count }, (_, at) =>
+      resultOf({ outcome: "would_change", action: "remove" }, String(at)),
+    );
+    expect(limited(0, said)).toThrow(`${message} Nothing was changed.`);
+    expect(limited(count - 1, said)).toThrow(tooMany(count, count - 1));
+  });
+
+  test("holds it to the number also where it is bound to a plan", () => {
+    const said = [resultOf({ outcome: "unknown", action: "none" })];
+    const host = new MemoryHost();
+    const plan_digest = host.sha256(toUtf8(planText(said)));
+    const command = apply(1, { plan_digest, max_removals: 1 }) as MessageOf<OrchestratorMessage, "apply">;
+    const guard = limitsOf(command, host)!(said);
+    guard(motd, "remove");
+    expect(() => guard(motd, "remove")).toThrow(expect.objectContaining({ code: "TOO_MANY_REMOVALS" }));
+  });
+});

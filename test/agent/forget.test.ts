@@ -83,3 +83,22 @@ describe("killed while it forgets", () => {
     expect(applied.owed).toEqual([owed]);
   });
 });
+
+test.each([
+  [1, ""],
+  [5, ""],
+  [6, " and 1 more"],
+  [250, " and 245 more"],
+])("of %i names that the agent does not own, it tells the first five and lists a hundred", (count, more) => {
+  const { applied } = start(temporaryFolder());
+  applied.replace(entries);
+  const missing = Array.from({ length: count }, (_, at) => `web/gone-${at}`);
+  expect(() => foreseeForgetting(["web", ...missing, "base/conf"], applied)).toThrow(
+    expect.objectContaining({
+      code: "NOT_FOUND",
+      message: `The agent owns no ${missing.slice(0, 5).join(", no ")}${more}. Nothing was forgotten.`,
+      details: { missing: missing.slice(0, 100) },
+    }),
+  );
+  expect(applied.resources).toEqual(entries);
+});

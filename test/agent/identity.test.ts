@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PinnedOrchestrator, loadIdentity } from "../../lib/agent/identity.ts";
@@ -77,12 +77,48 @@ describe("PinnedOrchestrator", () => {
     );
   });
 
+  it("takes a key in hex, in whichever case, or in base64, as one key", () => {
+    const context = contextIn(temporaryFolder());
+    const key = keyOf();
+    for (const text of [toHex(key).toUpperCase(), Buffer.from(key).toString("base64"), toHex(key)])
+      expect(new PinnedOrchestrator(context, text).get()).toEqual(key);
+  });
+
   it.each(["", "zz", "00".repeat(31), "00".repeat(32)])("refuses %j as a key", (text) => {
     const context = contextIn(temporaryFolder());
     expect(() => new PinnedOrchestrator(context, text)).toThrow(
       expect.objectContaining({ code: "KEY_REFUSED" }),
     );
     expect(readdirSync(context.stateDir)).toEqual([]);
+  });
+
+  it("obeys nobody whose key could not be written down, and takes the next who is there", async () => {
+    const context = contextIn(join(temporaryFolder(), "away"));
+    const pin = new PinnedOrchestrator(context, undefined);
+    const [first, second] = [keyOf(), keyOf()];
+    await expect(pin.set(first)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    expect(pin.get()).toBeNull();
+    mkdirSync(context.stateDir);
+    await pin.set(second);
+    expect(pin.get()).toEqual(second);
+    expect(new PinnedOrchestrator(context, undefined).get()).toEqual(second);
+  });
+
+  it("gives the file of a version that wrote no checksum one, and then notices damage", () => {
+    const context = contextIn(temporaryFolder());
+    const path = join(context.stateDir, "orchestrator.key");
+    const key = keyOf();
+    writeFileSync(path, `${toHex(key)}\n`);
+    expect(new PinnedOrchestrator(context, undefined).get()).toEqual(key);
+    const text = readFileSync(path, "utf8");
+    expect(text).toMatch(new RegExp(`^${toHex(key)} [0-9a-f]{8}\n$`));
+    writeFileSync(
+      path,
+      text.replace(/^./, (digit) => (digit === "0" ? "1" : "0")),
+    );
+    expect(() => new PinnedOrchestrator(context, undefined)).toThrow(
+      expect.objectContaining({ code: "STORAGE_CORRUPT" }),
+    );
   });
 
   it("does not begin anew where its file is damaged", () => {

@@ -43,6 +43,17 @@ const reason = reasonNotToMount();
 if (reason !== null) console.info(`The test of kept results on a full disk is skipped: ${reason}`);
 
 describe("results that were acknowledged", () => {
+  it("are of their own operation, whatever a damaged folder has under its name", () => {
+    const { open, journal, names, stateDir } = scene();
+    for (const number of [1, 2]) end(journal, number);
+    const [first, second] = names().map((name) => join(stateDir, "kept", name));
+    copyFileSync(first!, second!);
+    const again = open();
+    expect(again.resultOf(uuid(1))).toEqual(resultOf(1));
+    expect(again.resultOf(uuid(2))).toBeNull();
+    expect([again.knows(uuid(2)), again.isForgotten(uuid(2))]).toEqual([true, true]);
+  });
+
   it.skipIf(reason !== null)(
     "go where the disk is full, before anything is refused or lost for want of space",
     () => {

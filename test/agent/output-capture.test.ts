@@ -33,6 +33,20 @@ describe("OutputCapture", () => {
     expect(capture.takeFresh().map((each) => each.text)).toEqual(["two"]);
   });
 
+  it.each([
+    ["that is no UTF-8", [0x63, 0x61, 0x66, 0xe9], "caf\ufffd"],
+    ["with the first byte of a character", [0x61, 0xc3], "a\ufffd"],
+    ["with three bytes of four", [0x61, 0xf0, 0x9f, 0x98], "a\ufffd"],
+    ["with a whole one", [0x61, 0xc3, 0xa9], "aé"],
+  ])("tells of an output %s that something was there", (_name, bytes, text) => {
+    for (const pieces of [[bytes], bytes.map((byte) => [byte])])
+      for (const redactor of [undefined, new Redactor([Buffer.from("a secret of ours")])]) {
+        const capture = new OutputCapture(redactor);
+        for (const each of pieces) capture.add({ ...piece("a", "stdout", ""), bytes: Uint8Array.from(each) });
+        expect(capture.all()).toEqual([{ ...capture.all()[0], text, truncated: false }]);
+      }
+  });
+
   it("joins a character that came in two pieces", () => {
     const capture = new OutputCapture();
     const bytes = Buffer.from("é");

@@ -37,6 +37,11 @@ function ofBase(of: ResolvedResource): ResolvedResource {
   return { ...of, module: "base" };
 }
 
+const released = (release: string): ResolvedResource[] => [
+  resource({ type: "symlink", path: "/current", target: release }),
+  resource({ type: "file", path: "/current/f", content: `ours of ${release}` }),
+];
+
 const scenarios: [name: string, before: EngineCommand[], cut: EngineCommand][] = [
   ["the first apply", [], apply(1, { resources: [theirs, folder, inside, link] })],
   [
@@ -53,6 +58,11 @@ const scenarios: [name: string, before: EngineCommand[], cut: EngineCommand][] =
     "the removal of one module beside another",
     [apply(1, { resources: [ofBase(folder), theirs, kept, link, inside, ofBase(theirs)] })],
     apply(2, { resources: [], scope: ["web"], allow_empty: true }),
+  ],
+  [
+    "an apply that leads a link elsewhere, with something behind it",
+    [apply(1, { resources: released("r1") })],
+    apply(2, { resources: released("r2") }),
   ],
   [
     "the removal of everything",
@@ -255,6 +265,10 @@ function makeMachine(): Machine {
   mkdirSync(machine.stateDir);
   mkdirSync(machine.root);
   writeFileSync(join(machine.root, "theirs"), "not ours");
+  for (const release of ["r1", "r2"]) {
+    mkdirSync(join(machine.root, release));
+    writeFileSync(join(machine.root, release, "f"), `theirs of ${release}`);
+  }
   return machine;
 }
 

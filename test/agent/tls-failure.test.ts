@@ -20,6 +20,7 @@ const authority = await createAuthority("test", now - yearMs);
 const ca = authority.cert;
 const own = await issueCertificate({ authority, names: ["127.0.0.1"], nowMs: now });
 const other = await issueCertificate({ authority, names: ["other.example"], nowMs: now });
+const early = await issueCertificate({ authority, names: ["127.0.0.1"], nowMs: now + yearMs });
 const over = await issueCertificate({ authority, names: ["127.0.0.1"], nowMs: now - yearMs });
 
 const cases: [string, ServerOptions | null, string | undefined, RegExp][] = [
@@ -31,6 +32,7 @@ const cases: [string, ServerOptions | null, string | undefined, RegExp][] = [
   ],
   ["for another name", other, ca, /for other names than the one called \(ERR_TLS_CERT_ALTNAME/],
   ["that is over", over, ca, /not valid now \(CERT_HAS_EXPIRED\)\. Renew it/],
+  ["that is not valid yet", early, ca, /not valid now \(CERT_NOT_YET_VALID\)\. Renew it/],
   ["that is none, as it speaks http", null, undefined, /no TLS comes about \((EPROTO|ERR_SSL_\w+)\)\./],
 ];
 

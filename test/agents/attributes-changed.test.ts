@@ -53,6 +53,29 @@ it("an event tells what an agent says otherwise than before, and nothing else", 
   expect(event).toMatchObject({ target: { type: "agent", id: node_id }, actor: { type: "system" } });
 });
 
+it("an attribute that is named like something every object has comes and goes like any other", async () => {
+  await using test = await createTestOrchestrator();
+  const { agent, tell } = await begin(test);
+  await using _ = agent;
+  await tell({ a: 1 });
+  await tell({ a: 1, constructor: "x", toString: true });
+  await tell({ a: 1 });
+  expect(changesIn(test)).toEqual([
+    {
+      changes: [
+        { name: "constructor", before: null, after: "x" },
+        { name: "toString", before: null, after: true },
+      ],
+    },
+    {
+      changes: [
+        { name: "constructor", before: "x", after: null },
+        { name: "toString", before: true, after: null },
+      ],
+    },
+  ]);
+});
+
 it("however much changes, the event of it is bounded", async () => {
   await using test = await createTestOrchestrator();
   const { agent, tell } = await begin(test);

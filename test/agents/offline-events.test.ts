@@ -117,7 +117,7 @@ describe("while it is written that an agent is", () => {
 });
 
 describe("a network that is gone", () => {
-  it("is one event with the number of its agents, and one when it is back", async () => {
+  it("is one event for each 100 of its agents, which names them, and as many when it is back", async () => {
     await using test = await createTestOrchestrator();
     const agents: TestAgent[] = [];
     for (let number = 1; number <= 120; number += 1) agents.push(await approved(test, number));
@@ -128,15 +128,23 @@ describe("a network that is gone", () => {
     await pass(test, 46);
     expect(told(test)).toEqual([]);
     await pass(test, 15);
-    const [offline, ...others] = told(test);
-    expect(offline?.slice(0, 2)).toEqual(["agent.offline", 120]);
-    expect([offline?.[2].length, others.length]).toEqual([100, 0]);
+    const offline = told(test);
+    expect(new Set(offline.flatMap(([, , named]) => named)).size).toBe(120);
     for (let number = 1; number <= 120; number += 1) await connect(test, number);
     await pass(test, 17);
-    expect(told(test).map(([each, agentsOf]) => [each, agentsOf])).toEqual([
-      ["agent.offline", 120],
-      ["agent.online", 120],
+    expect(told(test).map(([each, count, named]) => [each, count, named.length])).toEqual([
+      ["agent.offline", 100, 100],
+      ["agent.offline", 20, 20],
+      ["agent.online", 100, 100],
+      ["agent.online", 20, 20],
     ]);
+    expect(
+      new Set(
+        told(test)
+          .slice(2)
+          .flatMap(([, , named]) => named),
+      ).size,
+    ).toBe(120);
   });
 
   it.each([

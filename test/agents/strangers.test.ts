@@ -1,6 +1,6 @@
 /** Whoever can reach the server can make up agents: nobody closes the door for others, or fills the disk. */
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { MemoryStorage, OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settle } from "../support/deferred.ts";
@@ -192,6 +192,22 @@ describe("rejecting all that wait", () => {
       { rejected: 2, remaining: 0 },
       { rejected: 0, remaining: 0 },
     ]);
+  });
+
+  it("tells those whom it rejected, and those who remain, where the storage fails in the middle", async () => {
+    const storage = new MemoryStorage();
+    await using test = await createTestOrchestrator({ storage });
+    for (let n = 1; n <= 3; n += 1) await admit(test, stranger, n);
+    const reject = () => test.orchestrator.agents.rejectPending(systemCaller);
+    const commit = storage.commit.bind(storage);
+    let left = 0;
+    storage.commit = (...args) =>
+      (left -= 1) >= 0 ? commit(...args) : Promise.reject(new OrchestratorError("UNAVAILABLE"));
+    await expect(reject()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    left = 1;
+    expect(await reject()).toEqual({ rejected: 1, remaining: 2 });
+    storage.commit = commit;
+    expect(await reject()).toEqual({ rejected: 2, remaining: 0 });
   });
 
   it.each(["10.0.0", "10.0.0.0/33", "everything"])("refuses %j as a network", async (network) => {

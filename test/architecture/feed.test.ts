@@ -28,6 +28,7 @@ const registrations: Readonly<Record<string, string>> = {
   onStatus: "the registry of agents follows the feed and says what became of a status",
   onResume: "epochs follow the feed and say that what was held goes on",
   onEnd: "a part of the commit that ends an operation, or what comes after it once the end is on disk",
+  onSettled: "a part of the commit that ends an operation or corrects it",
   onCorrection: "a part of the commit that ends an operation",
   onReference: "asked before a content is removed",
   onExpiry: "asked before an operation is removed",

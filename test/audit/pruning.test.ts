@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { FileStorage, MemoryStorage, systemCaller, type Storage } from "fleetwright";
+import { FileStorage, MemoryStorage, OrchestratorError, systemCaller, type Storage } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { settleAll } from "../support/deferred.ts";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -197,6 +198,37 @@ describe("a prune", () => {
     await test.clock.advance(3_700_000);
     expect((await test.storage.readLog("audit", { limit: 1 })).base.sequence).toBe(4);
     expect(await audit.verify(systemCaller)).toMatchObject({ valid: true, from_sequence: 5 });
+  });
+
+  it("is told as done once it counts, and goes on by itself where the removal fails", async () => {
+    await using test = await createWithEvents(6);
+    const { audit } = test.orchestrator;
+    const trimLog = test.storage.trimLog.bind(test.storage);
+    let tries = 0;
+    test.storage.trimLog = (...args) => {
+      tries += 1;
+      return tries > 2 ? trimLog(...args) : Promise.reject(new OrchestratorError("UNAVAILABLE"));
+    };
+    expect(await audit.prune(systemCaller, upTo(4))).toEqual({ deleted: 4 });
+    await settleAll();
+    expect(tries).toBe(2);
+    await test.clock.advance(1_000);
+    await settleAll();
+    expect(tries).toBe(3);
+    expect((await test.storage.readLog("audit", { limit: 1 })).base.sequence).toBe(4);
+    expect(await stretches(test)).toEqual([[1, 4]]);
+  });
+
+  it("that only finishes what another left is refused where it can't", async () => {
+    await using test = await createWithEvents(6);
+    const { audit } = test.orchestrator;
+    const trimLog = test.storage.trimLog.bind(test.storage);
+    test.storage.trimLog = () => Promise.reject(new OrchestratorError("STORAGE_FAILED"));
+    expect(await audit.prune(systemCaller, upTo(4))).toEqual({ deleted: 4 });
+    await expect(audit.prune(systemCaller, upTo(4))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    test.storage.trimLog = trimLog;
+    expect(await audit.prune(systemCaller, upTo(4))).toEqual({ deleted: 4 });
+    expect(await stretches(test)).toEqual([[1, 4]]);
   });
 
   it("after one that failed goes on", async () => {

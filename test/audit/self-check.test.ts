@@ -1,5 +1,4 @@
 /** Whether the audit log was changed is looked at by itself: what is new every hour, all of it every week. */
-import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { FileStorage, isOrchestratorError, systemCaller } from "fleetwright";
@@ -9,6 +8,7 @@ import type { AuditCheck } from "../../lib/audit/check-record.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 import { editEvent } from "../support/audit-files.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
+import { copyAsKilled } from "../support/live-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 65_536, minJournalBytes: 65_536, logSegmentBytes: 16_384 };
@@ -236,7 +236,7 @@ describe("the self check of the audit log", () => {
       await add(test, 10);
       await checked(test, (check) => (check?.pass?.sequence ?? 0) >= 20_000);
       expect(readings()).toBe(1);
-      cpSync(folder, killed, { recursive: true });
+      copyAsKilled(folder, killed);
       await test.storage.close();
     }
     await using test = await live(killed, clock);

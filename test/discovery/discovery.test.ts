@@ -44,7 +44,7 @@ describe("a call into the network", () => {
     const { network, test } = await setUp();
     await using _ = test;
     const { clock } = test;
-    const signers = [1, 2, 3].map((byte) => nodeCrypto.createSigner(new Uint8Array(32).fill(byte)));
+    const signers = [3, 1, 2].map((byte) => nodeCrypto.createSigner(new Uint8Array(32).fill(byte)));
     const heard: string[] = [];
     for (const [at, signer] of signers.entries())
       await startListener(network.machine(`192.0.2.${7 + at}`), {
@@ -54,6 +54,7 @@ describe("a call into the network", () => {
         heard: (announcement) => void heard.push(announcement.url),
       });
     const ids = signers.map(({ publicKey }) => nodeIdOf(publicKey, nodeCrypto));
+    expect(ids).not.toEqual(ids.toSorted());
     const document = {
       node_id: ids[1]!,
       public_key: "",

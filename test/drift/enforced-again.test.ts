@@ -3,27 +3,16 @@
  * had before, so nobody has to decide which state is right: enforcement goes on, and pays what is owed.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { driftingAgent } from "../support/drifting-agent.ts";
 import { endOf } from "../support/end-of-operation.ts";
-import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
-let fleet: TestOrchestrator;
-let agent: TestAgent;
-beforeEach(async () => {
-  fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
-  agent = await startApprovedAgent(fleet, { ...newFolders(), clock: fleet.clock });
-});
-afterEach(async () => {
-  await agent[Symbol.asyncDispose]();
-  await fleet[Symbol.asyncDispose]();
-});
+const scene = driftingAgent();
 
-const at = (name: string): string => join(agent.root, name);
+const { at } = scene;
 const read = (name: string): string => readFileSync(at(name), "utf8");
 
 /** A file, and a daemon that reads it: as soon as `ready` is there, and for as long as `slow` is. */
@@ -37,28 +26,28 @@ resources:
 `;
 
 async function enforced(content: string): Promise<void> {
-  const { modules, assignments, operations } = fleet.orchestrator;
+  const { modules, assignments, operations } = scene.fleet.orchestrator;
   await modules.upload(systemCaller, { content });
   await assignments.create(systemCaller, { name: "web", selector: "*", modules: ["web"], enforce: true });
   writeFileSync(at("ready"), "");
-  const first = await operations.apply(systemCaller, { node_id: agent.nodeId });
+  const first = await operations.apply(systemCaller, { node_id: scene.agent.nodeId });
   expect(first.status).toBe("succeeded");
 }
 
 const applies = async (): Promise<Operation[]> =>
-  (await fleet.orchestrator.operations.list(systemCaller, { kind: "apply" })).items;
+  (await scene.fleet.orchestrator.operations.list(systemCaller, { kind: "apply" })).items;
 
 async function check(): Promise<string> {
-  await fleet.clock.advance(300_000);
-  const { nodeId: node_id } = agent;
-  const { status } = await fleet.orchestrator.drift.check(systemCaller, { node_id });
+  await scene.fleet.clock.advance(300_000);
+  const { nodeId: node_id } = scene.agent;
+  const { status } = await scene.fleet.orchestrator.drift.check(systemCaller, { node_id });
   await settleAll();
   return status;
 }
 
 async function checkAndRepair(): Promise<string> {
   const status = await check();
-  const { operations } = servicesOf(fleet.orchestrator);
+  const { operations } = servicesOf(scene.fleet.orchestrator);
   for (const { operation_id } of await applies()) await endOf(operations, operation_id, 30);
   return status;
 }
@@ -67,7 +56,7 @@ async function checkAndRepair(): Promise<string> {
 async function cancelWhileItLoads(): Promise<Operation> {
   await vi.waitFor(() => expect(existsSync(at("loading"))).toBe(true), { timeout: 30_000 });
   const [newest] = await applies();
-  return fleet.orchestrator.operations.cancel(systemCaller, { operation_id: newest!.operation_id });
+  return scene.fleet.orchestrator.operations.cancel(systemCaller, { operation_id: newest!.operation_id });
 }
 
 test("a repair that was cancelled between a change and its trigger is begun again, and pays the trigger", async () => {
@@ -77,7 +66,7 @@ test("a repair that was cancelled between a change and its trigger is begun agai
   rmSync(at("loading"));
   expect(await check()).toBe("drifted");
   const { operation_id } = await cancelWhileItLoads();
-  await endOf(servicesOf(fleet.orchestrator).operations, operation_id, 30);
+  await endOf(servicesOf(scene.fleet.orchestrator).operations, operation_id, 30);
   expect((await applies())[0]).toMatchObject({ operation_id, status: "cancelled" });
   rmSync(at("slow"));
   expect([read("web"), read("loaded")]).toEqual(["ours", "theirs"]);
@@ -107,8 +96,8 @@ test("what somebody applied anew without a difference, and cancelled, is put bac
   for (const name of ["web", "loaded"]) writeFileSync(at(name), "theirs");
   writeFileSync(at("slow"), "");
   rmSync(at("loading"));
-  const { operations } = fleet.orchestrator;
-  const asked = operations.apply(systemCaller, { node_id: agent.nodeId });
+  const { operations } = scene.fleet.orchestrator;
+  const asked = operations.apply(systemCaller, { node_id: scene.agent.nodeId });
   await cancelWhileItLoads();
   expect((await asked).status).toBe("cancelled");
   rmSync(at("slow"));
@@ -120,13 +109,13 @@ test("a newer revision that was cancelled in the middle is left to people, as is
   await enforced(daemon("one"));
   writeFileSync(at("slow"), "");
   rmSync(at("loading"));
-  await fleet.orchestrator.modules.upload(systemCaller, { content: daemon("two") });
-  const asked = fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+  await scene.fleet.orchestrator.modules.upload(systemCaller, { content: daemon("two") });
+  const asked = scene.fleet.orchestrator.operations.apply(systemCaller, { node_id: scene.agent.nodeId });
   await cancelWhileItLoads();
   await asked;
   rmSync(at("slow"));
   expect(await checkAndRepair()).toBe("drifted");
   expect([read("web"), read("loaded")]).toEqual(["two", "one"]);
-  await fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+  await scene.fleet.orchestrator.operations.apply(systemCaller, { node_id: scene.agent.nodeId });
   expect([read("web"), read("loaded")]).toEqual(["two", "two"]);
 });

@@ -1,49 +1,43 @@
 /** Enforcement repairs its assignments' part of the baseline, and pays what their triggers owe. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
+import { driftingAgent } from "../support/drifting-agent.ts";
 import { endOf } from "../support/end-of-operation.ts";
-import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { waitFor } from "../support/wait-for.ts";
 
-let fleet: TestOrchestrator;
-let agent: TestAgent;
-beforeEach(async () => {
-  fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
-  agent = await startApprovedAgent(fleet, { ...newFolders(), clock: fleet.clock });
-});
-afterEach(async () => {
-  await agent[Symbol.asyncDispose]();
-  await fleet[Symbol.asyncDispose]();
-});
+const scene = driftingAgent();
 
-const at = (name: string): string => join(agent.root, name);
+const { at } = scene;
 const read = (name: string): string => readFileSync(at(name), "utf8");
 const upload = (content: string): Promise<unknown> =>
-  fleet.orchestrator.modules.upload(systemCaller, { content });
+  scene.fleet.orchestrator.modules.upload(systemCaller, { content });
 const file = (name: string, content = "ours"): string =>
   `name: ${name}\nresources:\n  - { id: f, type: file, path: /${name}, content: ${content} }\n`;
 const assign = (name: string, more: object = {}): Promise<unknown> =>
-  fleet.orchestrator.assignments.create(systemCaller, { name, selector: "*", modules: [name], ...more });
+  scene.fleet.orchestrator.assignments.create(systemCaller, {
+    name,
+    selector: "*",
+    modules: [name],
+    ...more,
+  });
 const apply = (): Promise<Operation> =>
-  fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+  scene.fleet.orchestrator.operations.apply(systemCaller, { node_id: scene.agent.nodeId });
 
 /** Checks, and waits for what follows from that. */
 async function check(): Promise<string> {
-  const { nodeId: node_id } = agent;
-  const { status } = await fleet.orchestrator.drift.check(systemCaller, { node_id });
+  const { nodeId: node_id } = scene.agent;
+  const { status } = await scene.fleet.orchestrator.drift.check(systemCaller, { node_id });
   await settleAll();
-  const { items } = await fleet.orchestrator.operations.list(systemCaller, { node_id });
-  const { operations } = servicesOf(fleet.orchestrator);
+  const { items } = await scene.fleet.orchestrator.operations.list(systemCaller, { node_id });
+  const { operations } = servicesOf(scene.fleet.orchestrator);
   await Promise.all(items.map(({ operation_id }) => endOf(operations, operation_id, 30)));
   return status;
 }
 const newest = async (): Promise<Operation> =>
-  (await fleet.orchestrator.operations.list(systemCaller, { kind: "apply", limit: 1 })).items[0]!;
+  (await scene.fleet.orchestrator.operations.list(systemCaller, { kind: "apply", limit: 1 })).items[0]!;
 
 test("what an assignment enforces is repaired, and what others brought is left for them", async () => {
   for (const name of ["web", "base", "db"]) {
@@ -80,12 +74,12 @@ test("what two of them enforce is repaired without removals, unless both allow t
     for (const name of ["web", "db"]) writeFileSync(at(name), "theirs");
     await check();
     const { operation_id } = await newest();
-    const operation = await fleet.storage.get("operations", operation_id);
+    const operation = await scene.fleet.storage.get("operations", operation_id);
     expect(await check()).toBe("in_sync");
     return operation!.value["hold_removals"];
   };
   expect(await holds()).toBe(true);
-  await fleet.orchestrator.assignments.update(systemCaller, { name: "db", unattended_removals: true });
+  await scene.fleet.orchestrator.assignments.update(systemCaller, { name: "db", unattended_removals: true });
   expect(await holds()).toBeUndefined();
 });
 
@@ -96,7 +90,7 @@ test("a module between two states is left to people, and its neighbours are repa
   }
   await apply();
   await upload(`${file("web", "newer")}  - { id: no, type: script, run: "exit 1", creates: /never }\n`);
-  const { orchestrator } = fleet;
+  const { orchestrator } = scene.fleet;
   await orchestrator.rollouts.apply(systemCaller, { name: "web" });
   writeFileSync(at("db"), "theirs");
   await check();
@@ -112,10 +106,10 @@ test("modules are put back in the order of their requires, whenever each was app
   await upload(`name: base\nresources:\n  - { id: d, type: directory, path: /srv }\n`);
   for (const name of ["web", "base"]) {
     await assign(name, { enforce: true });
-    await fleet.orchestrator.rollouts.apply(systemCaller, { name });
+    await scene.fleet.orchestrator.rollouts.apply(systemCaller, { name });
   }
   await upload(`${file("web").replace("/web", "/srv/web").replace("\n", "\nrequires: [base]\n")}`);
-  await fleet.orchestrator.rollouts.apply(systemCaller, { name: "web" });
+  await scene.fleet.orchestrator.rollouts.apply(systemCaller, { name: "web" });
   rmSync(at("srv"), { recursive: true });
   expect(await check()).toBe("drifted");
   expect(await newest()).toMatchObject({ status: "succeeded" });
@@ -127,11 +121,11 @@ test("what is forgotten while a check looks at it is not put back", async () => 
   await assign("web", { enforce: true });
   await apply();
   writeFileSync(at("web"), "theirs");
-  const { nodeId: node_id } = agent;
+  const { nodeId: node_id } = scene.agent;
   const checking = check();
   const isAsked = ({ event_type }: { event_type: string }): boolean => event_type === "drift.checkRequested";
-  await waitFor(() => expect(fleet.events.some(isAsked)).toBe(true));
-  await fleet.orchestrator.operations.forget(systemCaller, { node_id, resources: ["web/f"] });
+  await waitFor(() => expect(scene.fleet.events.some(isAsked)).toBe(true));
+  await scene.fleet.orchestrator.operations.forget(systemCaller, { node_id, resources: ["web/f"] });
   await checking;
   expect(read("web")).toBe("theirs");
 });
@@ -146,11 +140,11 @@ test("an apply of other modules does not begin the count of repairs anew", async
     writeFileSync(at("web"), "theirs");
     await check();
     await upload(file("base", `ours${time}`));
-    await fleet.orchestrator.rollouts.apply(systemCaller, { name: "base" });
-    await fleet.clock.advance(14_400_000);
+    await scene.fleet.orchestrator.rollouts.apply(systemCaller, { name: "base" });
+    await scene.fleet.clock.advance(14_400_000);
     await settleAll();
   }
-  const stopped = fleet.events.filter(({ event_type }) => event_type === "drift.enforcementStopped");
+  const stopped = scene.fleet.events.filter(({ event_type }) => event_type === "drift.enforcementStopped");
   expect(stopped).toHaveLength(1);
 });
 
@@ -169,7 +163,7 @@ test("a trigger that failed is drift, and is paid once what it needs is there", 
   expect(await check()).toBe("drifted");
   expect(read("loaded")).toBe("one");
   writeFileSync(at("ready"), "");
-  await fleet.clock.advance(300_000);
+  await scene.fleet.clock.advance(300_000);
   expect(await check()).toBe("drifted");
   expect(read("loaded")).toBe("two");
   expect(await check()).toBe("in_sync");

@@ -2,13 +2,14 @@
  * Files of a data folder that are gone, zero, older, or twice there: what was answered is missed, by name, or nothing is
  * lost. Found with 300 uploads that were gone without a word, whose events still stood in the audit log.
  */
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import { backupSigner } from "../support/backups.ts";
 import { change, openStorage } from "../support/file-storages.ts";
+import { copyAsKilled } from "../support/live-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 1 << 20, logSegmentBytes: 32_768 };
@@ -21,7 +22,7 @@ beforeEach(async () => {
   older = join(temporaryFolder(), "data");
   const storage = await openStorage({ folder, ...sizes });
   for (let n = 1; n <= count; n++) {
-    if (n === 600) cpSync(folder, older, { recursive: true });
+    if (n === 600) copyAsKilled(folder, older);
     await storage.commit(change(`k${n % 50}`, n, "x".repeat(100)));
   }
   await storage.close();

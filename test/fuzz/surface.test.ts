@@ -64,6 +64,14 @@ async function refuseTerminals({ link, next }: ScriptedAgent): Promise<void> {
   }
 }
 
+async function tellAttributes({ link, next }: ScriptedAgent): Promise<void> {
+  for (;;) {
+    const { id } = await next("attributes.refresh");
+    link.send({ type: "attributes", attributes: {}, collected_at: "2030-01-01T00:00:00.000Z" });
+    link.send({ type: "reply", id });
+  }
+}
+
 test(
   `${calls} calls of each operation are answered as the description tells`,
   { timeout: 60_000 + calls * 3_000 },
@@ -80,6 +88,7 @@ test(
     const asked = { selector: "*", command: "true", wait_seconds: 0 };
     const { rollout_id } = await product.orchestrator.runs.start(systemCaller, asked);
     void refuseTerminals(agent);
+    void tellAttributes(agent);
     const known = new Known();
     known.learn({ node_id: agent.nodeId, rollout_id });
     const description = (await server.rest("GET", "/openapi.json")).json as Description;

@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -41,5 +44,24 @@ test.each([2, 200])(
     for (const above of ["file", "loop"]) pending.addFile(join(folder, above, "below"));
     await expect(pending.flush()).resolves.toBeUndefined();
     expect(pending.isEmpty).toBe(true);
+  },
+);
+
+test.each([1, 200])(
+  "what became a pipe or a socket, which can't be opened, holds up none of %i",
+  async (count) => {
+    const pending = new PendingWrites();
+    for (let index = 0; index < count; index += 1) {
+      writeFileSync(join(folder, `${index}`), "x");
+      pending.addFile(join(folder, `${index}`));
+    }
+    for (const name of ["pipe", "socket"]) pending.addFile(join(folder, name));
+    execFileSync("mkfifo", [join(folder, "pipe")]);
+    const server = createServer().listen(join(folder, "socket"));
+    await once(server, "listening");
+    await expect(pending.flush()).resolves.toBeUndefined();
+    expect(pending.isEmpty).toBe(true);
+    server.close();
+    await once(server, "close");
   },
 );

@@ -19,6 +19,18 @@ const rows: [name: string, mountinfo: string, cgroup: string, folder: string | n
   ["outside of our own namespace", v2, "0::/../other\n", null],
   ["a path with spaces", v2.replace("/sys/fs/cgroup", "/a\\040b"), "0::/c d\n", "/a b/c d"],
   ["a name with a space and a colon", v2, "0::/x y:z\n", "/sys/fs/cgroup/x y:z"],
+  [
+    "mounted twice, where it was mounted last",
+    `${v2}50 24 0:22 / /mnt/second rw - cgroup2 cgroup2 rw\n${v1}`,
+    "0::/a\n",
+    "/mnt/second/a",
+  ],
+  [
+    "mounted twice, the last time without it",
+    `${v2}50 24 0:22 /other /mnt/second rw - cgroup2 cgroup2 rw\n`,
+    "0::/a\n",
+    "/sys/fs/cgroup/a",
+  ],
   ["version 1 alone", v1, "8:pids:/a\n", null],
   ["no mount of version 2", v1, "0::/a\n", null],
   ["nothing", "", "", null],

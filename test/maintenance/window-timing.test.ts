@@ -93,6 +93,19 @@ describe("a window that goes on", () => {
     });
   });
 
+  it.each<[string, Update]>([
+    ["cron", { schedule: { ...nightly(60), cron: "5 0 * * *" } }],
+    ["time zone", { schedule: { ...nightly(60), time_zone: "Africa/Abidjan" } }],
+    ["duration", { schedule: nightly(90) }],
+    ["begin", { starts_at: at(-60) }],
+  ])("and was ended early is in force again where its %s alone is another", async (_what, change) => {
+    const window = await create({ schedule: nightly(60), starts_at: at(-30) });
+    await advance(20);
+    expect(await update(window, { end_occurrence: true })).not.toMatchObject({ status: "active" });
+    expect(await update(window, { reason: "tapes" })).not.toMatchObject({ status: "active" });
+    expect(await update(window, change)).toMatchObject({ status: "active" });
+  });
+
   it("is told to have ended within half a minute of a clock that is set past its end", async () => {
     await create({ ends_at: at(60) });
     await waitFor(() => expect(told()).toHaveLength(1));

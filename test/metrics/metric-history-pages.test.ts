@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { systemCaller, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { encodeCursor } from "../../lib/internal/cursor.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -55,6 +56,43 @@ describe("the history of an agent with many series", () => {
       await expect(ask(systemCaller, more)).rejects.toMatchObject({ code: "CURSOR_INVALID" });
     for (const limit of [0, 201])
       await expect(ask(systemCaller, { limit })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  });
+
+  test("a cursor that somebody made up asks for no range that could not be asked for", async () => {
+    await using test = await createTestOrchestrator();
+    const node_id = await agentWith(test, 3);
+    const { metrics } = test.orchestrator;
+    const at = test.clock.now();
+    const ask = (place: unknown) => {
+      const position = typeof place === "string" ? place : JSON.stringify(place);
+      const cursor = encodeCursor("metric_history", { node_id, from }, position);
+      return metrics.history(systemCaller, { node_id, from, cursor });
+    };
+    expect(await ask([at - 60_000, at, 60_000, ""])).toMatchObject({ series: [{}, {}, {}] });
+    expect(await ask([at - 2_001_000, at, 1_000, ""])).toMatchObject({ step_seconds: 1 });
+    const made: unknown[] = [
+      "no list",
+      "null",
+      {},
+      [],
+      [at, at, 60_000, ""],
+      [at, at - 60_000, 60_000, ""],
+      [at - 60_000, at, 0, ""],
+      [at - 60_000, at, 0.5, ""],
+      [at - 60_000, at, -60_000, ""],
+      [at - 2_002_000, at, 1_000, ""],
+      [at - 60_000, at, 60_000],
+      [at - 60_000, at, 60_000, 5],
+      [`${at - 60_000}`, at, 60_000, ""],
+      [at - 60_000, `${at}`, 60_000, ""],
+      [at - 60_000, at, "60000", ""],
+      [null, at, at, ""],
+      [at - 60_000, 9e15, 9e15, ""],
+      [-9e15, at, 8e15, ""],
+      `[0, 1e999, 1, ""]`,
+    ];
+    for (const place of made)
+      await expect(ask(place), JSON.stringify(place)).rejects.toMatchObject({ code: "CURSOR_INVALID" });
   });
 
   test("a storage is asked for no more series than are told", async () => {

@@ -37,6 +37,24 @@ test("a course without an end ends behind this moment, and one without a begin i
   expect([now, now - 1].map((each) => inRange(until, each))).toEqual([false, true]);
 });
 
+test.each([
+  ["two thousand steps from the middle of one", 2_000 * 15_000, 7_000, 15, 20_000],
+  ["two thousand steps from the begin of one", 2_000 * 15_000, 0, 15, 15_000],
+  ["a step less from the middle of one", 1_999 * 15_000, 7_000, 15, 15_000],
+  ["years from the middle of a step", 40_000 * hour, 1_800_000, 7_200, 75_600_000],
+  ["a range whose every step is too short", 2_000 * hour, 1_000, 3_600, 7_200_000],
+] as const)("has no more than 2,000 points: %s", (_what, lengthMs, before, step_seconds, stepMs) => {
+  const end = now - before;
+  const given = {
+    from: new Date(end - lengthMs).toISOString(),
+    to: new Date(end).toISOString(),
+    step_seconds,
+  };
+  const range = rangeOf(given, { intervalMs: 15_000, nowMs: end - lengthMs });
+  expect(range.stepMs).toBe(stepMs);
+  expect(Math.ceil((range.to - range.from) / range.stepMs)).toBeLessThanOrEqual(2_000);
+});
+
 test("a gap is a null at its begin, and neighbours that a step separates are none", () => {
   expect(
     toPoints(

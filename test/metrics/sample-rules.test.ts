@@ -124,3 +124,40 @@ test("the same names as before cost no search: the values are those that came", 
   const values = { "cpu.percent": 7 };
   expect(takeSamples([{ at: iso(0), values }], state, at).rows[0]?.values).toBe(values);
 });
+
+test("names of an hour that is over are new ones again, however many came and went in it", () => {
+  const state = noSamples(-Infinity, 0);
+  let count = 0;
+  const take = (monotonicMs: number, prefix: string): number => {
+    count += 1;
+    const values = many(200, (n) => `${prefix}.n_${n}`);
+    const offset = -86_000_000 + count * 15_000;
+    const { rows } = takeSamples([{ at: iso(offset), values }], state, { ...at, monotonicMs });
+    return Object.keys(rows[0]?.values ?? {}).length;
+  };
+  const turns = ["a", "b", "c", "d", "e"];
+  expect(turns.map((turn) => take(0, turn))).toEqual([200, 200, 200, 200, 200]);
+  expect(take(3_599_999, "a")).toBe(200);
+  expect(["f", "g", "h", "i", "j"].map((turn) => take(3_600_000, turn))).toEqual([200, 200, 200, 200, 200]);
+  // Of the hour before: they would be new, and all that may be new were.
+  expect(take(3_600_000, "b")).toBe(0);
+  expect(take(3_600_000, "f")).toBe(200);
+  expect(state.missing.size).toBeLessThanOrEqual(1_000);
+});
+
+test("bounds are as they are said: half an interval, 200 characters, 200 series", () => {
+  const taken = (offsets: number[], intervalMs = 15_000): number => {
+    const samples = offsets.map((offset) => ({ at: iso(offset), values: good }));
+    return takeSamples(samples, noSamples(-Infinity, 0), { ...at, intervalMs }).rows.length;
+  };
+  expect(taken([-20_000, -12_500])).toBe(2);
+  expect(taken([-20_000, -12_501])).toBe(1);
+  expect(taken([-20_000, -15_000], 10_000)).toBe(2);
+  expect(taken([-20_000, -15_001], 10_000)).toBe(1);
+  const kept = (values: Values): number =>
+    Object.keys(takeSamples([{ at: iso(0), values }], noSamples(-Infinity, 0), at).rows[0]?.values ?? {})
+      .length;
+  expect(kept({ [`a${"b".repeat(199)}`]: 1 })).toBe(1);
+  expect(kept({ [`a{${"b".repeat(190)}}`]: 1, [`a{${"b".repeat(191)}}`]: 1 })).toBe(1);
+  expect(kept(many(200, (n) => `a.n_${n}`))).toBe(200);
+});

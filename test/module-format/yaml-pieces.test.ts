@@ -101,6 +101,22 @@ describe("a document in pieces", () => {
     );
   });
 
+  it("has tags and anchors where it has them in one go", () => {
+    const numbers = Array.from({ length: 2_000 }, (_, at) => `x${at}`);
+    const pairs = numbers.map((name) => `${name}: 1`);
+    for (const text of [
+      `a: !x [${numbers.join(", ")}]`,
+      `a: !x {${pairs.join(", ")}}`,
+      `a: !x\n${numbers.map((each) => `  - ${each}\n`).join("")}`,
+      `a: &b !x\n${pairs.map((each) => `  ${each}\n`).join("")}`,
+      `!x\n${pairs.join("\n")}`,
+      `- !x\n  - !y [${numbers.join(", ")}]`,
+    ]) {
+      expect(JSON.stringify(atOnce(text))).toContain('"tag":"!x"');
+      expect(JSON.stringify(inPieces(text))).toBe(JSON.stringify(atOnce(text)));
+    }
+  });
+
   it("has faults where it has them in one go", () => {
     const cut = fc.tuple(
       document,

@@ -2,6 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
 
 const moduleOf = (name: string, requires: string[] = [], resources?: string): string =>
@@ -54,13 +56,38 @@ describe("an upload is refused", () => {
     await upload(fleet, moduleOf("c"), moduleOf("a", ["d"]));
   });
 
-  test("for one that two close at the same moment", async () => {
-    await using fleet = await createTestOrchestrator();
+  test.each([0, 1, 2])("for one that two close at the same moment, through %i others each", async (count) => {
+    const storage = new MemoryStorage();
+    await using fleet = await createTestOrchestrator({ storage });
     await upload(fleet, moduleOf("a"), moduleOf("b"));
-    const both = [moduleOf("a", ["b"]), moduleOf("b", ["a"])].map((content) =>
-      fleet.orchestrator.modules.upload(systemCaller, { content }),
+    // Each of the two requires the first of a chain, whose last requires the other.
+    const chainTo = async (end: string): Promise<string> => {
+      let last = end;
+      for (let at = 0; at < count; at += 1) {
+        const name = `to-${end}-${at}`;
+        await upload(fleet, moduleOf(name, [last]));
+        last = name;
+      }
+      return last;
+    };
+    const contents = [moduleOf("a", [await chainTo("b")]), moduleOf("b", [await chainTo("a")])];
+    // Both have looked before one of them writes: each at what the other requires, and at what it required itself.
+    const [commit, list] = [storage.commit.bind(storage), storage.list.bind(storage)];
+    let looks = 0;
+    storage.list = (collection, query) => {
+      const [name] = query?.equals ?? [];
+      if (collection === "module_requirements" && (name === "a" || name === "b")) looks += 1;
+      return list(collection, query);
+    };
+    storage.commit = async (writes, options) => {
+      if (writes.some((write) => write.kind === "put" && write.collection === "module_requirements"))
+        while (looks < 4) await settleAll();
+      await settleAll();
+      return commit(writes, options);
+    };
+    const ended = await Promise.allSettled(
+      contents.map((content) => fleet.orchestrator.modules.upload(systemCaller, { content })),
     );
-    const ended = await Promise.allSettled(both);
     expect(ended.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
   });
 });

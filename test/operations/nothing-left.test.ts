@@ -26,6 +26,13 @@ describe("an apply that would leave nothing", () => {
     },
   );
 
+  test("is done where nothing is there that could go: before anything was applied, and once all of it is gone", async () => {
+    expect(await scene.apply()).toMatchObject({ status: "succeeded" });
+    await scene.apply({ modules: ["web"] });
+    await scene.apply({ remove_modules: ["web"] });
+    expect(await scene.apply()).toMatchObject({ status: "succeeded" });
+  });
+
   test("is done where it names nothing but what goes, and refused where it also names what comes", async () => {
     const content = "name: nothing\nresources: []\n";
     await scene.fleet.orchestrator.modules.upload(systemCaller, { content });

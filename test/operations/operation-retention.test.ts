@@ -121,6 +121,13 @@ describe("of old operations", () => {
       },
     ],
     [
+      "the newest plan of an agent, also after what was applied before it",
+      async (old) => {
+        await old.add({ kind: "apply", ...agent });
+        return [await old.add({ kind: "plan", ...agent })];
+      },
+    ],
+    [
       "no plan after which something was applied",
       async (old) => {
         await old.add({ kind: "plan", ...agent });

@@ -247,6 +247,19 @@ describe("an apply of an assignment", () => {
     expect([read("web"), read("gone"), read("base"), read("extra")]).toEqual(["1", null, "drifted", "1"]);
   });
 
+  test("goes on with what one of its name brought that was removed, and takes that away", async () => {
+    for (const name of ["web", "base"]) await upload(name);
+    await assign("site", ["web"]);
+    await rollOut("site");
+    await unassign("site");
+    await assign("other", ["base"]);
+    expect(await rollOut("other")).toMatchObject({ scope: ["base"], counts: { removed: 0 } });
+    expect(read("web")).toBe("1");
+    await assign("site", ["base"]);
+    expect(await rollOut("site")).toMatchObject({ scope: ["base", "web"], counts: { removed: 1 } });
+    expect([read("web"), read("base")]).toEqual([null, "1"]);
+  });
+
   test("leaves what another assignment, or a call, wants as well", async () => {
     for (const name of ["web", "shared", "named"]) await upload(name);
     await assign("web", ["web", "shared", "named"]);

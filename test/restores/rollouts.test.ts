@@ -1,6 +1,6 @@
 /** What becomes of the rollouts of a backup. */
 import { expect, it, onTestFinished } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
@@ -113,4 +113,34 @@ it("a rollout that is cancelled while the server is paused goes no further after
   await test.orchestrator.restores.resume(systemCaller);
   await pass(scene, 60_000);
   expect(agents.map(begun)).toEqual([[], []]);
+});
+
+it("schedules are passed over in the step that has the server go on, or not at all", async () => {
+  const before = await createTestOrchestrator();
+  const { clock } = before;
+  await before.orchestrator.modules.upload(systemCaller, { content: "name: web\nresources: []\n" });
+  const daily = { selector: "*", modules: ["web"], schedule: { cron: "0 3 * * *" } };
+  for (const name of ["a", "b"])
+    await before.orchestrator.assignments.create(systemCaller, { name, ...daily });
+  const data = (before.storage as MemoryStorage).restoredCopy();
+  await before[Symbol.asyncDispose]();
+  await clock.advance(2 * 86_400_000);
+  const storage = new MemoryStorage({ clock, data });
+  await using test = await createTestOrchestrator({ clock, storage });
+  const { restores } = test.orchestrator;
+  const commit = storage.commit.bind(storage);
+  storage.commit = (writes, options) =>
+    writes.some((write) => "collection" in write && write.collection === "epochs")
+      ? Promise.reject(new OrchestratorError("UNAVAILABLE"))
+      : commit(writes, options);
+  const waiting = await restores.get(systemCaller);
+  await expect(restores.resume(systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  expect(await restores.get(systemCaller)).toEqual(waiting);
+  storage.commit = commit;
+  const { missed } = await restores.resume(systemCaller);
+  expect(missed.map(({ assignment }) => assignment)).toEqual(["a", "b"]);
+  expect(missed).toEqual(waiting.missed);
+  expect(test.events.filter(({ event_type }) => event_type === "schedule.skipped")).toHaveLength(2);
+  const resumed = test.events.filter(({ event_type }) => event_type === "storage.resumed");
+  expect(resumed.map(({ metadata }) => metadata)).toEqual([{ schedules_passed_over: 2 }]);
 });

@@ -1,7 +1,11 @@
 import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { groupRun } from "../../lib/runs/run-groups.ts";
+import { settleAll } from "../support/deferred.ts";
+import { createScene } from "../support/rollout-scene.ts";
+import { emptyResult } from "../support/scripted-agent.ts";
 
 async function* nothing(): AsyncGenerator<never> {}
 
@@ -16,4 +20,50 @@ it("counts the agents beyond a hundred groups, whatever the size of those groups
   const { groups, ungrouped } = await groupRun(operations, { ended: nothing(), refused });
   expect(groups.map(({ count }) => count)).toEqual(Array.from({ length: 100 }, () => 3));
   expect(ungrouped).toBe(9);
+});
+
+it("tells the largest group first, and of each the first hundred agents by name", async () => {
+  const refusedIn = (way: string, count: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      node_id: String(at).padStart(32, "0"),
+      // In no order, whichever way they come.
+      name: `machine-${String((at * 77) % count).padStart(3, "0")}`,
+      error: { code: "AGENT_OFFLINE", message: way },
+    }));
+  await using test = await createTestOrchestrator();
+  const { operations } = servicesOf(test.orchestrator);
+  const refused = [...refusedIn("few", 5), ...refusedIn("many", 101), ...refusedIn("some", 100)];
+  const { groups, ungrouped } = await groupRun(operations, { ended: nothing(), refused });
+  expect(groups.map(({ count, error }) => [error?.message, count])).toEqual([
+    ["many", 101],
+    ["some", 100],
+    ["few", 5],
+  ]);
+  for (const { agents, count } of groups) {
+    const names = Array.from({ length: count }, (_, at) => `machine-${String(at).padStart(3, "0")}`);
+    expect(agents.map(({ name }) => name)).toEqual(names.slice(0, 100));
+  }
+  expect(ungrouped).toBe(0);
+});
+
+it("has no group of agents on which it runs, or waits", async () => {
+  await using scene = await createScene(3, undefined, { driftIntervalSeconds: 0 });
+  const { runs } = scene.test.orchestrator;
+  const [first, second, third] = scene.agents;
+  await third!.agent.link.stop();
+  await settleAll();
+  const rollout = { when_offline: "queue" as const };
+  const input = { selector: "*", command: "true", rollout, wait_seconds: 0 };
+  const { rollout_id, groups } = await runs.start(systemCaller, input);
+  expect(groups).toEqual([]);
+  const { operation_id } = await first!.agent.next("run");
+  await second!.agent.next("run");
+  first!.agent.link.send(emptyResult(operation_id));
+  await first!.agent.next("ack");
+  await settleAll();
+  const run = await runs.get(systemCaller, { rollout_id });
+  expect(run).toMatchObject({ status: "running", counts: { succeeded: 1, running: 1, queued: 1 } });
+  expect(run.groups.map(({ count, status, agents }) => [count, status, agents[0]!.name])).toEqual([
+    [1, "succeeded", "a1"],
+  ]);
 });

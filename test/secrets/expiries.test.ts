@@ -120,3 +120,34 @@ it("a secret that is removed is told of no more, and one that expires no more ne
   expect(told()).toEqual([]);
   expect(await due()).toEqual([]);
 });
+
+it.each([
+  ["more", 14, 30],
+  ["fewer", 30, 14],
+])(
+  "a secret that is there is told of as %s days before as the setting says since the start",
+  async (_, first, then) => {
+    const data = new MemoryData();
+    const start = (secretExpiryWarningDays: number, clock?: TestOrchestrator["clock"]) =>
+      createTestOrchestrator({
+        storage: new MemoryStorage({ data }),
+        secretsKey,
+        secretExpiryWarningDays,
+        ...(clock && { clock }),
+      });
+    const before = await start(first);
+    const { clock } = before;
+    const expires_at = new Date(clock.now() + 40 * dayMs).toISOString();
+    await before.orchestrator.secrets.create(systemCaller, { name: "db", value: "x", expires_at });
+    await before[Symbol.asyncDispose]();
+    await using after = await start(then, clock);
+    await settleAll();
+    await clock.advance((40 - then) * dayMs - minuteMs);
+    await settleAll();
+    expect(told(after)).toEqual([]);
+    await clock.advance(2 * minuteMs);
+    await expect.poll(() => told(after)).toEqual(["secret.expiring"]);
+    await clock.advance(then * dayMs);
+    await expect.poll(() => told(after)).toEqual(["secret.expiring", "secret.expired"]);
+  },
+);

@@ -77,6 +77,10 @@ describe("matchesGlob", () => {
     ["a.c", "abc", false],
     ["[a]", "a", false],
     ["web", "web-1", false],
+    ["?", "\u{1F600}", true],
+    ["??", "\u{1F600}", false],
+    ["a?*\u{1F600}", "a\u{1F601}b\u{1F600}", true],
+    ["\u{1F600}?", "\u{1F600}b", true],
   ];
   it.each(globs)("%j against %j gives %j", (pattern, text, matches) => {
     expect(matchesGlob(pattern, text)).toBe(matches);

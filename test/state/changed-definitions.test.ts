@@ -249,6 +249,31 @@ const rows: Record<string, Row> = {
     ],
     { prepare: conf },
   ),
+  "a file that gets content too": onMachine(
+    { type: "file", path: "/work/conf" },
+    [{ mode: "0600" }, { mode: "0640", content: "ours" }],
+    { prepare: conf },
+  ),
+  "a file with a mode that goes": onMachine(
+    { type: "file", path: "/work/conf" },
+    [{ mode: "0600" }, { ensure: "absent" }],
+    { prepare: conf },
+  ),
+  "a folder that is purged too": onMachine(
+    { type: "directory", path: "/work/d" },
+    [{ mode: "0700" }, { mode: "0711", recurse: true, purge: true }],
+    { prepare: filled({ "/work/d/sub/file": "theirs" }) },
+  ),
+  "a group that was there": onMachine(
+    { type: "group", name: "users" },
+    [{ gid: 2000 }, { members: ["root"] }],
+    accounts,
+  ),
+  "a user who was there": onMachine(
+    { type: "user", name: "root" },
+    [{ shell: "/bin/bash" }, { comment: "ours", groups: ["users"] }],
+    accounts,
+  ),
   "a file that goes": onMachine(
     { type: "file", path: "/work/conf" },
     [{ content: "one" }, { ensure: "absent" }],

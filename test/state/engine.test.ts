@@ -90,6 +90,7 @@ describe("failure", () => {
     const [resource] = declare([file("a")]);
     const run = await new StateFixture().run("apply", [{ ...resource!, type: "teapot" }]);
     expect(run.results[0]).toMatchObject({ outcome: "failed", code: "UNKNOWN_RESOURCE_TYPE" });
+    expect(run.results[0]!.message).toBe('This agent knows no resource type "teapot".');
   });
 
   test("of the last barrier is told with the results", async () => {
@@ -104,6 +105,18 @@ describe("failure", () => {
       error: { code: "HOST_ERROR" },
       results: [{ outcome: "changed" }],
     });
+  });
+
+  test.each([
+    ["stop_all", ["a failed", "b skipped", "c skipped"], "Not begun: the run ended with the failure of m/a."],
+    ["stop", ["a failed", "b skipped", "c changed"], "Not begun: its module ended with the failure of m/a."],
+    ["continue", ["a failed", "b changed", "c changed"], undefined],
+  ])("ends as much as its resource says: %s", async (on_failure, expected, message) => {
+    const failing = { id: "a", type: "script", run: "false", creates: "/never", on_failure };
+    const desired = [...declare([failing, file("b")]), ...declare([file("c")], "other")];
+    const run = await new StateFixture().run("apply", desired);
+    expect(outcomes(run)).toEqual(expected);
+    expect(run.results[1]!.message).toBe(message);
   });
 });
 

@@ -1,7 +1,8 @@
 /** What a machine knows of two resources that undo each other's changes, and the orchestrator does not. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
@@ -94,6 +95,7 @@ test.each([0, 1])("about what is downloaded are refused where it stands on the m
     const { results } = await state.run(mode, desired);
     expect(results[1]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
     expect(results[1]!.message).toContain("m/f and m/l undo each other's changes of /etc/conf");
+    expect(results[1]!.message).not.toContain("applied apart");
     expect(state.read(conf)).toBe("a\nb\n");
   }
   const agreeing = await state.run("apply", declare([downloads[which]!, line("b")]));
@@ -115,6 +117,7 @@ test("about what another module downloaded are refused, too", async () => {
   await state.run("apply", declare([downloads[1]!], "base"));
   const { results } = await state.run("apply", declare([line("c")], "web"), { scope: ["web"] });
   expect(results[0]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
+  expect(results[0]!.message).toContain("Module base was applied apart from this and stays as it is.");
   expect(state.read(conf)).toBe("a\nb\n");
 });
 
@@ -127,6 +130,58 @@ test.each<RunMode>(["plan", "apply"])(
     await expect(state.run(mode, desired)).rejects.toMatchObject({
       code: "RESOURCE_CONFLICT",
       message: "m/d has /etc/old gone, and m/f wants something in it.",
+    });
+  },
+);
+
+const clearing = (path: string, module = "m", type = "directory"): ResolvedResource[] =>
+  declare([{ id: "d", type, path, ensure: "absent" }], module);
+const within = (path: string, module = "m"): ResolvedResource[] =>
+  declare([{ id: "f", type: "file", path, content: "x" }], module);
+
+describe.each<RunMode>(["plan", "apply"])(
+  "a %s refuses what is wanted in a folder that is to be gone",
+  (mode) => {
+    test.each([
+      ["a folder to which a link leads", "/etc/real/sub", "/etc/alias/sub/f"],
+      ["a folder that is declared through a link", "/etc/alias/sub", "/etc/real/sub/f"],
+      ["what a link on the way leads into", "/etc/real/sub", "/etc/alias/sub/deeper/f"],
+    ])("by the real paths of both: %s", async (_, gone, wanted) => {
+      const state = machine();
+      state.host.files.makeDirectory("/etc/real", { mode: 0o755 });
+      state.host.files.makeSymlink("/etc/alias", "real");
+      await expect(state.run(mode, [...clearing(gone), ...within(wanted)])).rejects.toMatchObject({
+        code: "RESOURCE_CONFLICT",
+        message: `m/d has /etc/real/sub gone, and m/f wants something in it.`,
+      });
+    });
+
+    test.each(["directory", "file", "symlink"])(
+      "of a module that was applied apart with a %s",
+      async (type) => {
+        const state = machine();
+        await state.run("apply", clearing("/etc/sub", "a", type), { scope: ["a"] });
+        await expect(state.run(mode, within("/etc/sub/f", "b"), { scope: ["b"] })).rejects.toMatchObject({
+          code: "RESOURCE_CONFLICT",
+          message:
+            "a/d has /etc/sub gone, and b/f wants something in it. Module a was applied apart from this and stays as it is.",
+          details: { module: "a" },
+        });
+      },
+    );
+
+    test("that a module which was applied apart is in", async () => {
+      const state = machine();
+      state.host.files.makeDirectory("/etc/sub", { mode: 0o755 });
+      await state.run("apply", within("/etc/sub/f", "b"), { scope: ["b"] });
+      await expect(state.run(mode, clearing("/etc/sub", "a"), { scope: ["a"] })).rejects.toMatchObject({
+        code: "RESOURCE_CONFLICT",
+        details: { module: "b" },
+      });
+      // What is wanted no more is no contradiction.
+      await expect(state.run(mode, clearing("/etc/sub", "a"))).resolves.toMatchObject({
+        status: "succeeded",
+      });
     });
   },
 );

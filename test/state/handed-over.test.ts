@@ -80,15 +80,51 @@ const versions: Record<string, [first: JsonObject, second: JsonObject]> = {
     { type: "package", name: "web" },
     { type: "package", name: "web", hold: true },
   ],
+  git: [
+    { type: "directory", path: "/empty", mode: "0711" },
+    { type: "git", path: "/empty", ensure: "absent" },
+  ],
+  hostname: [
+    { type: "file", path: "/etc/hostname", mode: "0600" },
+    { type: "hostname", name: "web-1" },
+  ],
+  systemd_unit: [
+    { type: "file", path: "/etc/systemd/system/a.service", mode: "0600" },
+    { type: "systemd_unit", name: "a.service", content: "[Unit]" },
+  ],
+  timezone: [
+    { type: "file", path: "/etc/localtime", mode: "0600" },
+    { type: "timezone", name: "Europe/Berlin" },
+  ],
 };
 
-/** A machine with a text, and a folder with something in it. */
+/** Files that some types own, and a zone to choose. */
+const files = [
+  "/etc/hostname",
+  "/etc/localtime",
+  "/etc/systemd/system/a.service",
+  "/usr/share/zoneinfo/Europe/Berlin",
+];
+
+/** A machine with a text, a folder with something in it and one without, and those files. */
 function prepared(): Handing {
   const handing = new Handing(wholeMachine());
   handing.state.host.files.makeDirectory("/conf.d", { mode: 0o755 });
   handing.state.write("/conf.d/a", "theirs");
   handing.state.write("/conf", "k=1\n");
+  handing.state.host.files.makeDirectory("/empty", { mode: 0o755 });
+  for (const path of files) writeBelow(handing.state, path);
   return handing;
+}
+
+function writeBelow(state: StateFixture, path: string): void {
+  const { files } = state.host;
+  const folders = path.split("/").slice(1, -1);
+  for (const at of folders.keys()) {
+    const folder = `/${folders.slice(0, at + 1).join("/")}`;
+    if (!files.stat(folder)) files.makeDirectory(folder, { mode: 0o755 });
+  }
+  state.write(path, "theirs");
 }
 
 describe("what a later version notes beside the first is handed over before it changes anything", () => {

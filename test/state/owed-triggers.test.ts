@@ -315,12 +315,14 @@ describe("who watches is told before anything is changed", () => {
   test("once, together with what is captured", async () => {
     const told: string[] = [];
     const fresh = new Daemon().state;
-    await fresh.run("apply", declare([conf("two"), load, { ...load, id: "then", run_on: ["load"] }]), {
+    const then = { ...load, id: "then", run_on: ["conf", "load"] };
+    await fresh.run("apply", declare([conf("two"), load, then]), {
       beforeChanges: async (captured, watching) => void told.push(...keysOf(watching), `${captured.length}`),
       onBegun: ({ identity }) => void told.push(identity),
     });
-    expect(told.slice(0, 4)).toEqual(["load watches m/conf", "then watches m/load", "1", "path:/conf"]);
-    expect(told.filter((each) => each.includes("watches"))).toHaveLength(2);
+    const all = ["load watches m/conf", "then watches m/conf", "then watches m/load"];
+    expect(told.slice(0, 5)).toEqual([...all, "1", "path:/conf"]);
+    expect(told.filter((each) => each.includes("watches"))).toHaveLength(3);
   });
 
   test("also of what turns out to differ only at its turn", async () => {

@@ -135,6 +135,19 @@ test("a purge knows what is declared through a link", async () => {
   );
 });
 
+test("a purge takes what is declared by a resource that is skipped", async () => {
+  const state = machine();
+  state.host.files.makeDirectory("/etc/real/sub", {});
+  const names = ["kept", "skipped"];
+  for (const name of names) state.write(`/etc/real/sub/${name}`, "x");
+  const [folder, kept, skipped] = declare([
+    { id: "d", type: "directory", path: "/etc/real/sub", purge: true },
+    ...names.map((name) => ({ id: name, ...file(`/etc/real/sub/${name}`) })),
+  ]);
+  await state.run("apply", [folder!, kept!, { ...skipped!, skip: "condition" }]);
+  expect(state.host.files.list("/etc/real/sub")).toEqual(["kept"]);
+});
+
 test("what a sensitive resource put there is not shown by another path", async () => {
   const state = machine();
   const hidden = {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { ResourceTypes } from "../../lib/state/resource-type.ts";
 import { backupsOf } from "../../lib/state/resources/file/prior.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
@@ -124,7 +125,28 @@ test("the undo of a script is the one of its last version", async () => {
   expect(ran).toEqual(["2"]);
 });
 
-test("a script whose work was done already and that only followed a change is undone", async () => {
+test.each(["", `$secret$password@1$text$${"0".repeat(32)}$`])(
+  "a script whose undo did its work and failed is not ours any more, with or without a secret in it: %#",
+  async (placeholder) => {
+    let isDone = true;
+    const undo = (): object => (isDone && state.host.files.removeFile("/done"), { exitCode: 1 });
+    const work = (): object => (state.write("/done", ""), {});
+    const state: StateFixture = new StateFixture(createMachine({ work, undo }));
+    const script = { id: "s", type: "script", run: ["work"], creates: "/done", undo: ["undo"] };
+    const reveal = (spec: JsonObject): JsonObject =>
+      placeholder === "" ? spec : { ...spec, environment: { PASSWORD: "hunter2" } };
+    const desired = declare([{ ...script, environment: { PASSWORD: placeholder } }]);
+    expect(outcomes(await state.run("apply", desired, { reveal }))).toEqual(["s changed"]);
+    isDone = false;
+    expect(outcomes(await state.run("apply", []))).toEqual(["s failed"]);
+    expect(state.applied).toHaveLength(1);
+    isDone = true;
+    expect(outcomes(await state.run("apply", []))).toEqual(["s failed"]);
+    expect(state.applied).toEqual([]);
+  },
+);
+
+test("a script whose work was done by somebody else and that only followed a change is not undone", async () => {
   const undo = (): object => (state.host.files.removeFile("/done"), {});
   const state: StateFixture = new StateFixture(createMachine({ follow: () => ({}), undo }));
   state.write("/done", "");
@@ -136,8 +158,8 @@ test("a script whose work was done already and that only followed a change is un
     ]),
   );
   expect(outcomes(first)).toEqual(["conf changed", "s changed"]);
-  expect(outcomes(await state.run("apply", []))).toEqual(["s changed", "conf changed"]);
-  expect(state.host.files.stat("/done")).toBeNull();
+  expect(outcomes(await state.run("apply", []))).toEqual(["s unchanged", "conf changed"]);
+  expect(state.host.files.stat("/done")).not.toBeNull();
 });
 
 test("a failure in the middle still remembers what to come back to", async () => {
@@ -187,21 +209,28 @@ test("what is to be kept is let go of, and stays as it is for good", async () =>
   expect(state.read("/kept")).toBe("ours");
 });
 
-test("what was wanted last decides what becomes of it, also beside a removal that fails", async () => {
-  const state = new StateFixture();
-  const of = (removal: string) => declare([folder, inside, { id: "f", type: "file", path: "/f", removal }]);
-  await state.run("apply", of("keep"));
-  await state.run("apply", of("restore"));
-  expect(outcomes(await state.run("plan", []))[0]).toBe("f would_change");
-  await state.run("apply", of("keep"));
-  state.host.files.removeFile("/srv/a");
-  state.host.files.makeDirectory("/srv/a", {});
-  state.host.files.makeDirectory("/srv/a/theirs", {});
-  const run = await state.run("apply", []);
-  expect(outcomes(run)).toEqual(["f unchanged", "inside failed", "folder unchanged"]);
-  expect(state.applied.map(({ resource }) => resource.resource_id)).not.toContain("f");
-  expect(state.host.files.stat("/f")).not.toBeNull();
-});
+test.each([false, true])(
+  "what was wanted last decides what becomes of it, also beside a removal that fails (before it: %j)",
+  async (isFirst) => {
+    const state = new StateFixture();
+    const of = (removal: string) => {
+      const kept = { id: "f", type: "file", path: "/f", removal };
+      return declare(isFirst ? [kept, folder, inside] : [folder, inside, kept]);
+    };
+    await state.run("apply", of("keep"));
+    await state.run("apply", of("restore"));
+    expect(outcomes(await state.run("plan", []))).toContain("f would_change");
+    await state.run("apply", of("keep"));
+    state.host.files.removeFile("/srv/a");
+    state.host.files.makeDirectory("/srv/a", {});
+    state.host.files.makeDirectory("/srv/a/theirs", {});
+    const failed = ["inside failed", "folder unchanged"];
+    const expected = isFirst ? [...failed, "f unchanged"] : ["f unchanged", ...failed];
+    expect(outcomes(await state.run("apply", []))).toEqual(expected);
+    expect(state.applied.map(({ resource }) => resource.resource_id)).not.toContain("f");
+    expect(state.host.files.stat("/f")).not.toBeNull();
+  },
+);
 
 test("a run without a person leaves what is not desired any more, says so, and the next one removes it", async () => {
   const state = new StateFixture();

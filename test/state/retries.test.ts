@@ -1,6 +1,7 @@
 /** What a try did before it failed counts, whatever the next one finds. */
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
+import { hostError } from "../../lib/host/host-error.ts";
 import type { MemoryProgram } from "../../lib/host/memory-host.ts";
 import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
 
@@ -63,4 +64,23 @@ test("a change that took several tries is told as the first that did something f
     "ensure",
     "absent",
   ]);
+});
+
+test.each([1, 2, 3])("what somebody makes behind %i tries that were refused stays his", async (refused) => {
+  const state = new StateFixture(createMachine(), systemClock);
+  const { files } = state.host;
+  const write = files.writeFile.bind(files);
+  let tries = 0;
+  files.writeFile = (path, content, attributes) => {
+    tries += 1;
+    if (tries === refused) write(path, content, attributes);
+    throw hostError(path, "EACCES");
+  };
+  const conf = { id: "f", type: "file", path: "/conf", content: "x", retry: { ...retry, attempts: 4 } };
+  const { results, status } = await state.run("apply", declare([conf]));
+  expect(status).toBe("succeeded");
+  expect(results[0]).toMatchObject({ outcome: "unchanged", action: "none", changes: [] });
+  files.writeFile = write;
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("x");
 });

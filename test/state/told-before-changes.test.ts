@@ -70,9 +70,14 @@ test("a change says what is wanted there where an earlier run handed over what s
   expect(await apply([conf])).toEqual([{ identity, spelled, removal: false }]);
   const [resource] = declare([{ ...conf, content: "two" }]);
   expect(await apply([{ ...conf, content: "two" }])).toEqual([
-    { identity, spelled, removal: false, resource },
+    {
+      identity,
+      spelled,
+      removal: false,
+      resource: { ...resource, identity: "/real/conf", spec: { ...resource!.spec, path: "/real/conf" } },
+    },
   ]);
-  expect(await apply([])).toEqual([{ identity, spelled, removal: true }]);
+  expect(await apply([])).toEqual([{ identity, removal: true }]);
   expect(await apply([{ ...conf, path: "/real/conf" }])).toEqual([{ identity, removal: false }]);
 });
 

@@ -163,3 +163,42 @@ it("an agent that takes a command in between, and refuses to stop it, is none th
   await refuseTwice();
   expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
 });
+
+it.each([
+  ["ENOSPC", "its disk is full (ENOSPC)"],
+  ["EDQUOT", "its quota is used up (EDQUOT)"],
+  ["EIO", "its disk reports errors (EIO)"],
+  ["EAGAIN", "whoever reads it has stopped (EAGAIN)"],
+  ["EPIPE", "whoever read it is gone (EPIPE)"],
+  ["EXDEV", "EXDEV"],
+])("of lines that are lost for %s is said why", async (fault, reason) => {
+  await using test = await createTestOrchestrator({ logger: { ...silentLogger, fault: () => fault } });
+  const { checks } = await test.orchestrator.status.get(systemCaller);
+  expect(checks?.find(({ name }) => name === "log")).toEqual({
+    name: "log",
+    status: "failed",
+    detail: `Lines of the log are lost: ${reason}.`,
+  });
+});
+
+it("the status is degraded while samples are not kept, and says why to those who signed in", async () => {
+  const storage = new MemoryStorage();
+  let fault: string | null = null;
+  Object.assign(storage.series!, { fault: () => fault });
+  await using test = await createTestOrchestrator({ storage });
+  const { status } = test.orchestrator;
+  const seriesCheck = async () =>
+    (await status.get(systemCaller)).checks?.find(({ name }) => name === "time_series");
+  expect(await seriesCheck()).toEqual({ name: "time_series", status: "ok" });
+  fault = "the disk is full";
+  expect(await seriesCheck()).toEqual({
+    name: "time_series",
+    status: "failed",
+    detail: "Samples are not kept: the disk is full.",
+  });
+  const seen = await status.get({ kind: "anonymous" });
+  expect(seen).toMatchObject({ status: "degraded" });
+  expect(seen).not.toHaveProperty("checks");
+  fault = null;
+  expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+});

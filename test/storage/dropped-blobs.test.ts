@@ -1,11 +1,12 @@
 /** Blobs that commits drop, and what a replay of the journal makes of them. */
-import { cpSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 import { change, openStorage } from "../support/file-storages.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
+import { copyAsKilled } from "../support/live-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const small = { minJournalBytes: 4_096, segmentBytes: 4_096 };
@@ -38,10 +39,7 @@ function errorsOf() {
 /** The folder as a process leaves it that is killed now. */
 function killed(folder: string): string {
   const copy = temporaryFolder();
-  cpSync(folder, copy, {
-    recursive: true,
-    filter: (path) => !path.endsWith(".lock") && !path.endsWith("lock"),
-  });
+  copyAsKilled(folder, copy);
   return copy;
 }
 

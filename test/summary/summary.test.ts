@@ -172,7 +172,16 @@ test("an agent with several operations that nobody heard of is named once, and e
     await fleet.orchestrator.operations.apply(systemCaller, unheard);
     for (let minute = 0; minute < 5; minute++) await fleet.clock.advance(60_000);
   }
-  const unknown = (await summaryOf(fleet)).attention.filter(({ kind }) => kind === "unknown_operations");
+  // What runs on another, and what waits behind it, is no news.
+  const { nodeId: busy } = await approved(fleet, 2);
+  for (let time = 0; time < 2; time++) {
+    const input = { node_id: busy, modules: ["web"], when_offline: "queue" as const, wait_seconds: 0 };
+    await fleet.orchestrator.operations.apply(systemCaller, input);
+  }
+  await settleAll();
+  const { operations, attention } = await summaryOf(fleet);
+  expect(operations).toEqual({ queued: 1, running: 1, unknown: 2 });
+  const unknown = attention.filter(({ kind }) => kind === "unknown_operations");
   expect(unknown).toMatchObject([{ count: 2, agents: [{ node_id }] }]);
 });
 

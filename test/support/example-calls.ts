@@ -291,7 +291,7 @@ const routes = new Map(
 );
 
 /** Makes calls as an Admin and writes them down. */
-class ExampleSession {
+export class ExampleSession {
   readonly calls: RecordedCall[] = [];
   /** Called before each call with all of the moment but what the session does not know. */
   before: (call: CallToMake) => Promise<void> | undefined = () => undefined;

@@ -6,6 +6,7 @@ import type { Host } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { lawFolder, type LawSubject, resourceLaws } from "../../lib/testing/resource-laws.ts";
+import { beginning, endResource, takeBack, takeBackSecret } from "./ended-resources.ts";
 import { interruptResource } from "./interrupted-resources.ts";
 import { memoryShell } from "./memory-shell.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -28,6 +29,18 @@ export function describeLaws(
         if (real.test(where)) return;
         test("whichever call fails once, nothing is half done, and the next apply and removal make it good", async () => {
           expect(await interruptResource(subject, create)).toEqual([]);
+        });
+        const begin = beginning(subject, create);
+        test("whichever call it is ended at, it does no more than where the call after it fails", async () => {
+          expect(await endResource(subject, begin)).toEqual([]);
+        });
+        test("its removal makes the changes that its plan says", async () => {
+          const { planned, done } = await takeBack(subject, begin);
+          expect(done).toEqual(planned);
+        });
+        const { secret } = subject;
+        test.runIf(secret !== undefined)("a secret is in nothing that is told of its removal", async () => {
+          expect(await takeBackSecret(subject, begin)).not.toContain(secret);
         });
       });
     }

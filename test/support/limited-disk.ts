@@ -28,8 +28,8 @@ export class LimitedDisk implements Disk {
   readsAwait: Promise<void> = Promise.resolve();
   /** Files that are open. */
   openFiles = 0;
-  /** The most memory of arrays outside the heap that there was at a write. */
-  mostArrayBytes = 0;
+  /** What happens before each write. */
+  onWrite: () => void = () => undefined;
   /** Files that were read from. */
   readonly filesRead = new Set<string>();
   /** Writes that wait for {@link hold} to be released. */
@@ -92,7 +92,7 @@ export class LimitedDisk implements Disk {
       },
       write: async (bytes, position) => {
         this.writes++;
-        this.mostArrayBytes = Math.max(this.mostArrayBytes, process.memoryUsage().arrayBuffers);
+        this.onWrite();
         this.bytesWritten += bytes.length;
         if (this.#heldPaths?.test(path)) {
           this.held++;

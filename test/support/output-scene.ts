@@ -70,10 +70,23 @@ export async function startOutputScene(): Promise<OutputScene> {
   } as const;
   const { id: window } = await maintenanceWindows.create(systemCaller, mute);
   const config = { host: "192.0.2.1", port: 514 };
-  await channels.create(systemCaller, { name: "ops", type: "syslog", config, enabled: false });
+  const { id: channel } = await channels.create(systemCaller, {
+    name: "ops",
+    type: "syslog",
+    config,
+    enabled: false,
+  });
   const { id: token } = await enrolmentTokens.create(systemCaller, {});
   const [operator] = (await operators.list(systemCaller)).items;
-  const ids = { rollout, operation: apply.operation_id, run: run.rollout_id, threshold, window, token };
+  const ids = {
+    rollout,
+    operation: apply.operation_id,
+    run: run.rollout_id,
+    threshold,
+    window,
+    token,
+    channel,
+  };
   const folder = join(line.folder, "local");
   mkdirSync(folder);
   return { ...line, known: { ...ids, file, sync, folder, operator: operator!.username } };

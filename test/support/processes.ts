@@ -11,7 +11,8 @@ import { createClient } from "fleetwright/client";
 import type { Client } from "fleetwright/client";
 import { readSigner } from "fleetwright/client/node";
 
-const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
+/** The command line as it is built. */
+export const programPath = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
 
 /** A process of ours. */
 export class Program implements AsyncDisposable {
@@ -27,9 +28,9 @@ export class Program implements AsyncDisposable {
     environment: Record<string, string> = {},
     within: readonly string[] = [],
   ) {
-    if (!existsSync(program)) throw new Error("There is no build: run `npm run build` first.");
+    if (!existsSync(programPath)) throw new Error("There is no build: run `npm run build` first.");
     const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...environment };
-    const [command = "", ...rest] = [...within, process.execPath, program, ...args];
+    const [command = "", ...rest] = [...within, process.execPath, programPath, ...args];
     this.#child = spawn(command, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = once(this.#child, "close");
     this.#child.stdout?.setEncoding("utf8").on("data", (piece: string) => (this.stdout += piece));

@@ -63,6 +63,12 @@ await kept("copy", () => host.backups.save(join(machine, "written")));
 await kept("restore", () => host.backups.restore(sha256, join(machine, "back"), {}));
 await kept("move", () => host.files.move(join(machine, "got"), join(machine, "moved")));
 await kept("link", () => host.files.makeSymlink(join(machine, "link"), "moved"));
+await kept("owner of a link", () =>
+  host.files.setAttributes(join(machine, "link"), { uid: process.getuid!() }),
+);
 await kept("folder", () => host.files.makeDirectory(join(machine, "sub"), {}));
-await kept("removal", () => host.files.removeFile(join(machine, "moved")));
+await kept("mode of a folder", () => host.files.setAttributes(join(machine, "sub"), { mode: 0o700 }));
+await kept("move elsewhere", () => host.files.move(join(machine, "moved"), join(machine, "sub", "moved")));
+await kept("removal", () => host.files.removeFile(join(machine, "sub", "moved")));
+await kept("removal of a folder", () => host.files.removeDirectory(join(machine, "sub")));
 server.close();

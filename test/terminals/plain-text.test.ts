@@ -39,6 +39,42 @@ describe("plain text of a terminal", () => {
     expect([...output].map((char) => plain.take(char)).join("")).toBe(text);
   });
 
+  const begins = [`${esc}]`, `${esc}P`, `${esc}X`, `${esc}^`, `${esc}_`, ..."\u0090\u0098\u009d\u009e\u009f"];
+  const ends = ["\u0007", `${esc}\\`, "\u009c", "\u0018", "\u001a"];
+  it.each(begins.flatMap((begin) => ends.map((end) => [begin, end])))(
+    "has no text that begins with %j and ends with %j",
+    (begin, end) => {
+      expect(new PlainText().take(`a${begin}0;hidden [31m${end}b`)).toBe("ab");
+      // Nor where the end is that of a sequence of another kind, which begins within.
+      expect(new PlainText().take(`a${begin}0;hidden${esc}[31mb${begin}hidden${esc}(Bc${end}d`)).toBe(
+        `abc${end === `${esc}\\` || end < " " || end === "\u009c" ? "" : end}d`,
+      );
+    },
+  );
+
+  it("has no sequence of two characters, whatever stands between", () => {
+    for (let between = 0x20; between <= 0x2f; between += 1)
+      for (let final = 0x30; final <= 0x7e; final += 1) {
+        const sequence = esc + String.fromCharCode(between, final);
+        expect(new PlainText().take(`a${sequence}b`), JSON.stringify(sequence)).toBe("ab");
+      }
+  });
+
+  /** The marks of Unicode that turn text round or end a line, from the first to the last of each run. */
+  const hidden = [
+    [0x061c, 0x061c],
+    [0x200e, 0x200f],
+    [0x2028, 0x202e],
+    [0x2066, 0x2069],
+  ] as const;
+  it.each(hidden)("has none of the marks from %i to %i, and those beside them", (first, last) => {
+    for (let mark = first - 1; mark <= last + 1; mark += 1) {
+      const char = String.fromCodePoint(mark);
+      const isShown = mark < first || mark > last;
+      expect(new PlainText().take(`a${char}b`), mark.toString(16)).toBe(isShown ? `a${char}b` : "ab");
+    }
+  });
+
   it("breaks a line that does not end", () => {
     const plain = new PlainText();
     const text = plain.take("x".repeat(10_000_000));

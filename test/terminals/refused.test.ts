@@ -2,6 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { codesOf } from "../../adapters/rest/openapi/problems.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
 import { deferred, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -39,6 +42,32 @@ describe("a terminal", () => {
     agent.link.send({ type: "log", level: "info", message: "still here" });
     await waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
     expect(test.events.filter(({ event_type }) => event_type === "agent.refused")).toEqual([]);
+  });
+
+  it.each([
+    ["TERMINALS_REFUSED", "TERMINALS_REFUSED"],
+    ["TERMINALS_UNAVAILABLE", "TERMINALS_UNAVAILABLE"],
+    ["TOO_MANY_TERMINALS", "TOO_MANY_TERMINALS"],
+    ["HOST_ERROR", "HOST_ERROR"],
+    ["COMMAND_EXPIRED", "COMMAND_EXPIRED"],
+    ["COMMAND_UNSUPPORTED", "COMMAND_UNSUPPORTED"],
+    // What an agent has no business to say of a caller, and what nobody here knows.
+    ["UNAUTHENTICATED", "PEER_ERROR"],
+    ["INTERNAL", "PEER_ERROR"],
+    ["A_NEWER_CODE", "PEER_ERROR"],
+  ] as const)("that the agent refuses with %s is refused with %s, in its words", async (said, told) => {
+    const { test, agent, open, list } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const opening = open();
+    opening.catch(() => {});
+    const { id } = await agent.next("terminal.open");
+    agent.link.send({ type: "reply", id, error: { code: said, message: "Not here." } });
+    await expect(opening).rejects.toMatchObject({ code: told, message: "Not here." });
+    expect(await list()).toMatchObject([{ close_reason: "refused" }]);
+    // Whoever may see that refusal finds it in the description of the call.
+    const [name, procedure] = restProcedures(appRouter).find(([each]) => each === "terminals.open")!;
+    expect([...codesOf(name, procedure)]).toContain(told);
   });
 
   it("of which the agent says nothing for 30 seconds has ended, and the agent is told to close it", async () => {

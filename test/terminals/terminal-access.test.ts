@@ -5,6 +5,8 @@ import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import { openTerminal } from "../support/open-terminal.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
+import { TestViewer } from "../support/terminal-viewer.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 describe("a ticket", () => {
   it("works once", async () => {
@@ -31,6 +33,35 @@ describe("a ticket", () => {
     expect(await late.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
   });
 
+  it("works to the end of these, however many are made meanwhile", async () => {
+    await using scene = await openTerminal();
+    const { session_id } = scene.opened;
+    const ask = () => scene.terminals.ticket(scene.operator.caller, { session_id });
+    const tickets = [scene.opened, await ask(), await ask()];
+    await scene.test.clock.advance(29_000);
+    await ask();
+    await scene.test.clock.advance(999);
+    for (const { ticket } of tickets)
+      expect(await scene.attach(ticket).next("opened")).toMatchObject({ types: true });
+  });
+
+  it("that nobody used in time is kept no longer than until the next one is made", async () => {
+    const storage = new MemoryStorage();
+    await using scene = await openTerminal({}, { storage });
+    const { session_id } = scene.opened;
+    const ask = () => scene.terminals.ticket(scene.operator.caller, { session_id });
+    const kept = async () => (await storage.list("terminal_tickets", {})).items.length;
+    await ask();
+    await ask();
+    expect(await kept()).toBe(3);
+    await scene.test.clock.advance(30_001);
+    await ask();
+    expect(await kept()).toBe(1);
+    await scene.test.clock.advance(30_001);
+    await scene.terminals.open(scene.operator.caller, { node_id: scene.agent.nodeId, shell: "/bin/sh" });
+    expect(await kept()).toBe(1);
+  });
+
   it("works for no other terminal", async () => {
     await using scene = await openTerminal();
     const other = await scene.terminals.open(scene.operator.caller, {
@@ -39,6 +70,10 @@ describe("a ticket", () => {
     });
     const viewer = scene.attach(other.ticket);
     expect(await viewer.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+    // Nor for its own, once it was shown elsewhere.
+    const own = new TestViewer((socket) => scene.terminals.accept(socket, other.session_id));
+    own.say({ type: "attach", ticket: other.ticket });
+    expect(await own.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
   });
 
   it("is no good when the session of its operator has ended", async () => {
@@ -135,6 +170,31 @@ describe("a terminal ends with who opened it", () => {
       close_reason: "operator_changed",
     });
   });
+
+  it.each([
+    ["Admin", "Operator"],
+    ["Operator", "Admin"],
+  ] as const)(
+    "who was %s then and becomes %s, and stays with one who keeps their role",
+    async (role, next) => {
+      await using scene = await openTerminal();
+      const { terminals, test, agent } = scene;
+      const [changed, kept] = [await test.signIn(role, "eve"), await test.signIn("Admin", "root")];
+      const open = ({ caller }: typeof changed) =>
+        terminals.open(caller, { node_id: agent.nodeId, shell: "/bin/sh" });
+      const [first, second] = [await open(changed), await open(kept)];
+      const { operator_id } = changed;
+      await test.orchestrator.operators.setRole(systemCaller, { operator_id, role: next });
+      await waitFor(async () =>
+        expect(await terminals.get(systemCaller, { session_id: first.session_id })).toMatchObject({
+          status: "closed",
+          close_reason: "operator_changed",
+        }),
+      );
+      for (const { session_id } of [second, scene.opened])
+        expect((await terminals.get(systemCaller, { session_id })).status).toBe("active");
+    },
+  );
 
   it.each(["removed", "demoted"])("who is %s while it is opened: it never is", async (what) => {
     const isOpening = (writes: readonly Write[]): boolean =>

@@ -188,7 +188,8 @@ it.each(["append", "sync"] as const)(
     if (call === "append") agent.link.sendStream(session_id, Buffer.from("and lost"));
     else await test.clock.advance(1_000);
     expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "recording_failed" });
-    expect([viewer.text, (await read()).close_reason]).toEqual(["recorded", "recording_failed"]);
+    const { close_reason, recording } = await read();
+    expect([viewer.text, close_reason, recording]).toEqual(["recorded", "recording_failed", "partial"]);
     for (const _ of [1, 2]) expect(await agent.next("terminal.close")).toMatchObject({ session_id });
   },
 );

@@ -1,7 +1,14 @@
 /** Who reads a transcript is in the audit log before they see any of it; what can't be told is not shown. */
 import { describe, expect, it } from "vitest";
-import { FileStorage, isOrchestratorError, systemCaller } from "fleetwright";
+import {
+  FileStorage,
+  isOrchestratorError,
+  MemoryStorage,
+  OrchestratorError,
+  systemCaller,
+} from "fleetwright";
 import type { Caller, OrchestratorOptions } from "fleetwright";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
 import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { serve } from "../support/server.ts";
@@ -109,6 +116,63 @@ describe("a transcript that is read", () => {
     await read(scene, caller);
     await read(scene, caller);
     expect(await count()).toBe(6);
+  });
+
+  it("is told once where a player asks for it many times at once, which all wait for that", async () => {
+    class Held extends MemoryStorage {
+      held: Promise<void> | null = null;
+      fails = false;
+      override async commit(...call: Parameters<MemoryStorage["commit"]>) {
+        await this.held;
+        if (this.fails) throw new OrchestratorError("STORAGE_FULL");
+        return super.commit(...call);
+      }
+    }
+    const storage = new Held();
+    await using scene = await ended({ storage });
+    const told = async () => (await toldOf(scene)).length;
+    const readThrice = async (fails: boolean) => {
+      const { promise, resolve } = deferred();
+      [storage.held, storage.fails] = [promise, fails];
+      let shown = 0;
+      const reading = [1, 2, 3].map(() => read(scene, scene.operator.caller).then(() => (shown += 1)));
+      const all = Promise.allSettled(reading);
+      await settleAll();
+      expect(shown).toBe(0);
+      resolve();
+      const ends = (await all).map(({ status }) => status);
+      [storage.held, storage.fails] = [null, false];
+      return ends;
+    };
+    expect(await readThrice(true)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(await told()).toBe(0);
+    expect(await readThrice(false)).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    expect(await told()).toBe(1);
+  });
+
+  it("is remembered of the thousand readers that were told last", async () => {
+    await using scene = await ended();
+    const readAs = (from: number, to = from) =>
+      Promise.all(
+        Array.from({ length: to - from + 1 }, (_, n) =>
+          read(scene, { ...scene.operator.caller, session_id: `s-${from + n}` }),
+        ),
+      );
+    const told = () => scene.test.events.filter(({ event_type }) => event_type === type).length;
+    await readAs(0);
+    await readAs(1, 999);
+    await readAs(0, 999);
+    expect(told()).toBe(1_000);
+    // The first is told anew, and so the last to be forgotten.
+    await scene.test.clock.advance(300_000);
+    await readAs(0);
+    await readAs(1_000, 1_998);
+    expect(told()).toBe(2_000);
+    await readAs(0);
+    expect(told()).toBe(2_000);
+    await readAs(1_999);
+    await readAs(0);
+    expect(told()).toBe(2_002);
   });
 
   it("is not told where nothing is shown", async () => {

@@ -1,6 +1,7 @@
 /** How hosts are reached by the machine that the tests run on. */
 import { readFileSync } from "node:fs";
-import { networkInterfaces } from "node:os";
+import { syncBuiltinESMExports } from "node:module";
+import os, { networkInterfaces } from "node:os";
 import { expect, it } from "vitest";
 import { udp } from "../../lib/transport/udp.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -49,5 +50,30 @@ it("a listener of IPv6 hears nothing of IPv4, which the one of IPv4 hears at the
     await waitFor(() => expect(heard.slice(1).toSorted()).toEqual(["4: four of 127.0.0.1", "6: six of ::1"]));
   } finally {
     for (const socket of sockets) socket.close();
+  }
+});
+
+it.each([
+  ["127.0.0.1", "255.0.0.0", { family: 4, broadcast: "127.255.255.255", isLinkLocal: false }],
+  ["192.0.2.7", "255.255.255.0", { family: 4, broadcast: "192.0.2.255", isLinkLocal: false }],
+  ["192.0.2.130", "255.255.255.192", { family: 4, broadcast: "192.0.2.191", isLinkLocal: false }],
+  ["10.9.8.7", "255.255.255.255", { family: 4, broadcast: "10.9.8.7", isLinkLocal: false }],
+  // The link of IPv6 is fe80::/10: to febf, whatever most systems make.
+  ["fe80::1", "ffff::", { family: 6, broadcast: "ff02::1%eth7", isLinkLocal: true }],
+  ["febf::1", "ffff::", { family: 6, broadcast: "ff02::1%eth7", isLinkLocal: true }],
+  ["fec0::1", "ffff::", { family: 6, broadcast: "ff02::1%eth7", isLinkLocal: false }],
+  ["2001:db8::1", "ffff::", { family: 6, broadcast: "ff02::1%eth7", isLinkLocal: false }],
+])("the address %s with the mask %s reaches its network", (address, netmask, expected) => {
+  const original = os.networkInterfaces;
+  for (const internal of [true, false]) {
+    const found = { eth7: [{ address, netmask, internal }], gone: undefined };
+    Object.assign(os, { networkInterfaces: () => found });
+    syncBuiltinESMExports();
+    try {
+      expect(udp.addresses()).toEqual([{ interface: "eth7", address, isLoopback: internal, ...expected }]);
+    } finally {
+      Object.assign(os, { networkInterfaces: original });
+      syncBuiltinESMExports();
+    }
   }
 });

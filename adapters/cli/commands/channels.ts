@@ -9,7 +9,7 @@ import { UsageError } from "../failure.ts";
 import { findListed, findNamed } from "../find-id.ts";
 import { gather, gatherParam, limitOption, type ParamOptions } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { idColumn, timeColumn, toFacts, toLines } from "../text.ts";
+import { idColumn, timeColumn, toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 type Config = z.input<typeof schemas.createChannelInput>["config"];
@@ -111,7 +111,7 @@ function addTestAndRemove(channels: Command, run: Run): void {
         const { id, name } = await findChannel(call, channel);
         await makeSure(call, options, `Remove the channel ${name}, and what waits to be delivered by it`);
         await call.client.channels.remove(id);
-        call.show(null, () => toLines([`${name} is removed.`]));
+        call.show(null, () => toLines([toLine(`${name} is removed.`)]));
       }),
     );
 }
@@ -140,7 +140,7 @@ function addDeliveries(channels: Command, run: Run): void {
           call.client.channels.deliveries(id, query);
         const delivery_id = await findListed("delivery", delivery, { list, aboutOf: ({ title }) => title });
         const waiting = await call.client.channels.redeliver(id, { delivery_id });
-        call.show(waiting, () => toLines([`"${waiting.title}" waits to be delivered.`]));
+        call.show(waiting, () => toLines([toLine(`"${waiting.title}" waits to be delivered.`)]));
       }),
     );
 }
@@ -214,7 +214,7 @@ async function test(call: CommandCall, channel: string): Promise<ExitCode> {
   const text = delivered
     ? `delivered in ${duration_ms} ms`
     : `not delivered: ${error ?? "no reason is known"}`;
-  call.show(outcome, () => toLines([`${name}: ${text}.`]));
+  call.show(outcome, () => toLines([toLine(`${name}: ${text}.`)]));
   return delivered ? exitCode.ok : exitCode.failure;
 }
 

@@ -10,6 +10,9 @@ import { toLine, toLines, toTable, type Column } from "../text.ts";
 /** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
 const usualInterval = 15;
 
+/** The longest step that can be asked for: a month, in seconds. */
+const longestStep = 2_678_400;
+
 /** Series that are enough for anybody to look at: no more are asked for. */
 const mostShown = 1_000;
 
@@ -34,7 +37,7 @@ export function addMetricsCommand(program: Command, run: Run): void {
     )
     .option("--to <time>", "end, in the same forms; default now", moment)
     .addOption(new Option("--now", "the newest sample alone").conflicts(["from", "to", "step"]))
-    .option("--step <seconds>", "seconds from one point to the next", integer(1, 2_678_400))
+    .option("--step <seconds>", "seconds from one point to the next", integer(1, longestStep))
     .action(run((call, ...[agent, wanted, options]: Asked) => show(call, agent, { ...options, wanted })));
 }
 
@@ -47,7 +50,8 @@ async function show(
   const { node_id, name = node_id } = await findAgent(call.client, agent);
   if (now) return showLatest(call, { node_id, name, wanted });
   const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
-  const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
+  const suited = Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
+  const step_seconds = step ?? Math.min(suited, longestStep);
   const query = { from, ...(to !== undefined && { to }), step_seconds };
   const { shown, seen } = await readSeries(call, { node_id, query, wanted });
   // Of more than are read, one that was not met may be among the rest.

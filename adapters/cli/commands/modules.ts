@@ -50,7 +50,7 @@ export function addModulesCommands(program: Command, run: Run): void {
           file = one.file;
           const module = await call.client.modules.upload({ content: one.content });
           uploaded.push(module);
-          if (!call.options.json) call.context.stdout(`${describeUpload(module)}\n`);
+          if (!call.options.json) call.context.stdout(toLines([toLine(describeUpload(module))]));
         };
         const given = await readModules(call.context, paths);
         try {

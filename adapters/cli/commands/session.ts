@@ -1,12 +1,12 @@
-import { appendFileSync, existsSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Status, Summary } from "fleetwright";
 import { isOrchestratorError } from "fleetwright/errors";
 import { ApiError } from "../../client/api-error.ts";
 import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
-import { adminKeysFile } from "../admin-keys.ts";
+import { addAdminKey } from "../admin-keys.ts";
 import type { CommandCall, Run } from "../call.ts";
 import type { TableView } from "../cells.ts";
 import { UsageError } from "../failure.ts";
@@ -102,8 +102,7 @@ async function checkName(username: string): Promise<void> {
 function becomeAdmin(dataDir: string, publicKey: string, username: string | undefined): string {
   const folder = resolve(dataDir);
   if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder}.`);
-  const line = username === undefined ? publicKey : `${publicKey} ${username}`;
-  appendFileSync(join(folder, adminKeysFile), `${line}\n`, { mode: 0o600 });
+  addAdminKey(folder, { public_key: publicKey, ...(username !== undefined && { username }) });
   return "start the server again";
 }
 
@@ -157,7 +156,7 @@ async function logout(call: CommandCall): Promise<void> {
   try {
     writeProfile(call.context, rest);
   } finally {
-    await createClient({ url: profile.url, token }).signOut();
+    await createClient({ url: profile.url, fetch: call.fetch, token }).signOut();
   }
   call.show(null, () => "Signed out.\n");
 }

@@ -29,6 +29,8 @@ export async function runAgent(call: AgentCall, given: AgentOptions): Promise<vo
   const { context } = call;
   const { options, places } = await withConfig(call, given);
   const place = toPlace(options, setIn(context.environment, "FLEETWRIGHT_URL"));
+  refuseEmpty("--root", options.root);
+  refuseEmpty("--state-dir", options.stateDir);
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
   const logger = createLogger(context, options.logLevel ?? "info");
   const { token, warning } = await findToken(context, options);
@@ -64,6 +66,11 @@ export async function runAgent(call: AgentCall, given: AgentOptions): Promise<vo
   } finally {
     await stopAgent(agent, context);
   }
+}
+
+/** The folder that a script has from something that is missing is neither this one nor `/`. */
+function refuseEmpty(option: string, folder: string | undefined): void {
+  if (folder === "") throw new UsageError(`${option} is empty.`);
 }
 
 /** Read as it is now: an agent that is to trust another authority is started again. */

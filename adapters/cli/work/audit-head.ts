@@ -24,7 +24,7 @@ export async function keepHead(call: CommandCall, { file }: { file?: string }): 
   const line = toLines([JSON.stringify(head)]);
   if (file === undefined) return call.show(head, () => line);
   const path = resolve(file);
-  await makeFile(path, (target) => target.appendFile(line));
+  await makeFile(path, (append) => append(line));
   call.show({ path, ...head }, () =>
     toLines([`${path} has the head: event ${head.sequence}, ${head.hash}.`]),
   );

@@ -9,7 +9,7 @@ import { makeSure, type SureOptions } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
-import { toLine, toLines } from "../text.ts";
+import { endLines, toLine, toLines } from "../text.ts";
 import { makeFile } from "./new-file.ts";
 
 const dayMs = 86_400_000;
@@ -33,7 +33,7 @@ export async function prune(
     return call.show({ deleted: 0 }, () => toLines([`There is no event before ${toLine(before)}.`]));
   await makeSure(call, sure, removalOf(oldest));
   const path = file === undefined ? null : resolve(file);
-  if (path !== null) await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
+  if (path !== null) await makeFile(path, (append) => write(call, oldest, append));
   // As many as were looked at, agreed to and written: whoever else prunes meanwhile has this refused.
   const { deleted } = await call.client.audit.prune({ before, expected: oldest.events });
   call.show({ deleted, ...(path !== null && { path, head_hash: oldest.through_hash }) }, () =>
@@ -75,14 +75,14 @@ export async function exportOldest(call: CommandCall, { before, file, after }: E
     throw new UsageError(
       "An export is lines of JSON, which can be verified: leave --output out, or give --file.",
     );
-  const all = await (before === undefined ? lookAtAll(call) : look(call, before));
+  const all = await (before === undefined ? lookAtAll(call) : lookUpTo(call, before));
   const oldest = after === undefined ? all : goOn(all, await endOf(after));
   if (file === undefined) {
     await write(call, oldest, (text) => Promise.resolve(call.context.stdout(text)));
     return;
   }
   const path = resolve(file);
-  await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
+  await makeFile(path, (append) => write(call, oldest, append));
   call.show({ path, events: oldest.events, head_hash: oldest.through_hash }, () =>
     toLines([`${path} has ${countOf(oldest.events)}, head ${oldest.through_hash}.`]),
   );
@@ -94,6 +94,28 @@ async function lookAtAll(call: CommandCall): Promise<OldestEvents> {
   const { sequence, hash, recorded_at } = await call.client.audit.head();
   const all = { through_sequence: sequence, through_hash: hash, through_recorded_at: recorded_at };
   return { ...front, ...all, events: sequence - front.from_sequence + 1 };
+}
+
+/**
+ * The oldest events, up to the first that was written at a time or later. What would be removed is not asked: of what must be kept
+ * that is refused.
+ */
+async function lookUpTo(call: CommandCall, before: string): Promise<OldestEvents> {
+  const all = await lookAtAll(call);
+  const { audit } = call.client;
+  const { items: behind } = await audit.list({ order: "asc", from: before, limit: 1 });
+  const end = behind[0]?.sequence;
+  if (end === undefined || end > all.through_sequence) return all;
+  const from_sequence = Math.max(end - 1, 1);
+  const { items: last } = await audit.list({ order: "asc", from_sequence, limit: 1 });
+  const event = last[0]?.sequence === end - 1 ? last[0] : null;
+  return {
+    ...all,
+    events: event === null ? 0 : event.sequence - all.from_sequence + 1,
+    through_sequence: event?.sequence ?? all.from_sequence - 1,
+    through_hash: event?.hash ?? all.previous_hash,
+    through_recorded_at: event?.recorded_at ?? null,
+  };
 }
 
 /** Checks exported files, which must follow each other. */
@@ -156,7 +178,7 @@ async function write(
       ...after,
     });
     const items = page.items.filter(({ sequence }) => sequence <= through_sequence);
-    if (items.length > 0) await put(toLines(items.map((event) => lines.add(event))));
+    if (items.length > 0) await put(endLines(items.map((event) => lines.add(event))));
     cursor = page.next_cursor;
     if (cursor === null) break;
   }

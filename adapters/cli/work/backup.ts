@@ -38,9 +38,9 @@ export async function restore(call: CommandCall, file: string, options: RestoreO
 /** Downloads a backup. The file appears under its name when it is whole, checked and on disk; never over another one. */
 export async function download(call: CommandCall, file: string): Promise<void> {
   const path = resolve(file);
-  const summary = await makeFile(path, async (target) => {
+  const summary = await makeFile(path, async (append) => {
     const stream = await call.client.backups.create();
-    const pieces = copied(stream, (piece) => target.appendFile(piece));
+    const pieces = copied(stream, append);
     return verifyBackup(pieces, originOfServer(call));
   });
   showSummary(call, path, summary);
@@ -70,10 +70,12 @@ async function reading(
   path: string,
   use: (archive: AsyncIterable<Uint8Array>) => Promise<BackupSummary>,
 ): Promise<BackupSummary> {
+  const unreadable = (code: string): UsageError => new UsageError(`${path} can't be read (${code}).`);
   const file = await open(path, "r").catch((error: unknown) => {
-    throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
+    throw unreadable(codeOf(error));
   });
   try {
+    if ((await file.stat()).isDirectory()) throw unreadable("EISDIR");
     return await use(createReadStream(path, { fd: file, autoClose: false }) as AsyncIterable<Uint8Array>);
   } finally {
     // Also where nothing was read of it.

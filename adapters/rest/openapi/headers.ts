@@ -1,7 +1,7 @@
 /** The headers that the OpenAPI description tells of: those that a request may carry and those that an answer has. */
 import type { AnyProcedure } from "@trpc/server";
 import type { ProcedureMeta, SuccessStatus } from "../../trpc/trpc.ts";
-import { inputFields } from "../parameters.ts";
+import { waitsOf } from "../routes.ts";
 
 const text = { type: "string" } as const;
 
@@ -119,5 +119,5 @@ export function answerHeaders(procedure: AnyProcedure, status: SuccessStatus): o
 }
 
 function canWait(procedure: AnyProcedure): boolean {
-  return inputFields(procedure).has("wait_seconds");
+  return waitsOf(procedure) !== null;
 }

@@ -46,6 +46,8 @@ export const terminalProcedures = t.router({
           "TERMINALS_UNAVAILABLE",
           "TOO_MANY_TERMINALS",
           "HOST_ERROR",
+          "COMMAND_EXPIRED",
+          "COMMAND_UNSUPPORTED",
           "PEER_ERROR",
         ],
         rest: {

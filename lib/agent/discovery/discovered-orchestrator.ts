@@ -112,7 +112,12 @@ export class DiscoveredOrchestrator {
   accepted(): void {
     this.#turn = 0;
     const place = this.#trying;
-    if (!place || this.#known?.url === place.url) return;
+    if (!place) return;
+    if (this.#known?.url === place.url) {
+      // What it was heard of at is behind the place that holds, and may be one that nobody reaches from here.
+      if (this.#heard !== null) this.#turn = 1;
+      return;
+    }
     this.#known = { ...place, publicKey: null };
     this.#heard = null;
     try {

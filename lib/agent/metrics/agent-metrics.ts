@@ -122,10 +122,12 @@ export class AgentMetrics {
   }
 
   async #take(monotonicMs: number): Promise<void> {
-    const at = Math.floor(this.#options.orchestratorNow());
+    const begunAt = Math.floor(this.#options.orchestratorNow());
     const values = await this.#collect(monotonicMs);
     if (!values || !this.#isRunning) return;
     if (this.#isTimeKnown) this.#dropFuture();
+    // The time may have been learned meanwhile, and a sample of the future would have all up to it pass for sent again.
+    const at = Math.min(begunAt, Math.floor(this.#options.orchestratorNow()));
     // A clock that went back: the sample has no time of its own.
     if (at <= this.#backlog.newestAt) return;
     const sample = { at, values };

@@ -34,6 +34,8 @@ export class MetricDelivery {
   /** Time of the newest sample that was acknowledged, and that was sent over this connection. */
   #acknowledged = -Infinity;
   #sent = -Infinity;
+  /** Time of the newest sample of the message that told of a gap last, until it is acknowledged: it may have been lost on the way. */
+  #gapToldAt = -Infinity;
   /** Whether all there is was sent, and each new sample follows at once. */
   #isLive = false;
   /** Whether nobody answered the last time. */
@@ -91,6 +93,8 @@ export class MetricDelivery {
   }
 
   #restart(): void {
+    if (this.#gapToldAt > this.#acknowledged) this.#options.backlog.giveGapBack();
+    this.#gapToldAt = -Infinity;
     this.#sent = this.#acknowledged;
     this.#isLive = false;
     this.#next();
@@ -115,6 +119,7 @@ export class MetricDelivery {
       return false;
     }
     this.#sent = samples.at(-1)?.at ?? this.#sent;
+    if (gap) this.#gapToldAt = this.#sent;
     if (this.#timer === null) this.#await();
     return true;
   }

@@ -51,9 +51,7 @@ export class OtherCollector {
       if (name === "agent") values["agent.cpu_percent"] = rounded(rate / 10_000, 2);
       else values[name] = rounded(rate, name.includes("errors") ? 2 : 0);
     }
-    // The package tells what it could not find out as null, -1 or NaN.
-    for (const [name, value] of Object.entries(values))
-      if (!(value >= 0 && value < Infinity)) delete values[name];
+    for (const [name, value] of Object.entries(values)) if (!Number.isFinite(value)) delete values[name];
     return values;
   }
 
@@ -73,38 +71,44 @@ async function addFigures(
   values: Values,
   counters: Map<string, number>,
 ): Promise<void> {
-  const [load, memory, disks, interfaces] = await Promise.all([
+  const [load, memory, disks, interfaces, time] = await Promise.all([
     orNull(() => system.currentLoad()),
     orNull(() => system.mem()),
     orNull(() => system.fsSize()),
     orNull(() => system.networkStats()),
+    orNull(async () => system.time()),
   ]);
   if (load) {
-    values["cpu.percent"] = rounded(load.currentLoad, 2);
-    values["cpu.percent{state=user}"] = rounded(load.currentLoadUser, 2);
-    values["cpu.percent{state=system}"] = rounded(load.currentLoadSystem, 2);
-    values["cpu.percent{state=idle}"] = rounded(load.currentLoadIdle, 2);
-    values["load.1"] = rounded(load.avgLoad, 2);
+    values["cpu.percent"] = rounded(known(load.currentLoad), 2);
+    values["cpu.percent{state=user}"] = rounded(known(load.currentLoadUser), 2);
+    values["cpu.percent{state=system}"] = rounded(known(load.currentLoadSystem), 2);
+    values["cpu.percent{state=idle}"] = rounded(known(load.currentLoadIdle), 2);
+    values["load.1"] = rounded(known(load.avgLoad), 2);
   }
   if (memory) {
-    values["memory.total_bytes"] = memory.total;
-    values["memory.used_bytes"] = memory.total - memory.available;
-    values["swap.total_bytes"] = memory.swaptotal;
-    values["swap.used_bytes"] = memory.swapused;
+    values["memory.total_bytes"] = known(memory.total);
+    values["memory.used_bytes"] = known(memory.total) - known(memory.available);
+    values["swap.total_bytes"] = known(memory.swaptotal);
+    values["swap.used_bytes"] = known(memory.swapused);
   }
   for (const { mount, size, used } of (disks ?? []).slice(0, mostThings)) {
-    values[labelledName("mount.total_bytes", "path", mount)] = size;
-    values[labelledName("mount.used_bytes", "path", mount)] = used;
+    values[labelledName("mount.total_bytes", "path", mount)] = known(size);
+    values[labelledName("mount.used_bytes", "path", mount)] = known(used);
   }
   for (const found of (interfaces ?? []).slice(0, mostThings)) {
     const add = (metric: string, value: number): unknown =>
-      counters.set(labelledName(`network.${metric}_per_second`, "interface", found.iface), value);
+      counters.set(labelledName(`network.${metric}_per_second`, "interface", found.iface), known(value));
     add("receive_bytes", found.rx_bytes);
     add("transmit_bytes", found.tx_bytes);
     add("receive_errors", found.rx_errors);
     add("transmit_errors", found.tx_errors);
   }
-  values["uptime.seconds"] = Math.floor(system.time().uptime);
+  if (time) values["uptime.seconds"] = Math.floor(known(time.uptime));
+}
+
+/** The package tells what it could not find out as null, -1 or NaN, each of which would do for a figure once it is reckoned with. */
+function known(value: number | null): number {
+  return value !== null && value >= 0 ? value : Number.NaN;
 }
 
 async function orNull<Value>(read: () => Promise<Value>): Promise<Value | null> {

@@ -141,7 +141,7 @@ export class SampleBacklog {
       const next = starts[index + 1];
       // Of those before the newest it is enough to know that they end before the next begins.
       const lastAt = next === undefined ? (readSegment(path).at(-1)?.at ?? firstAt) : next - 1;
-      return { path, firstAt, lastAt, bytes: textOf(path).length, samples: 0 };
+      return { path, firstAt, lastAt, bytes: Buffer.byteLength(textOf(path)), samples: 0 };
     });
     this.#newestAt = this.#segments.at(-1)?.lastAt ?? -Infinity;
   }
@@ -178,7 +178,7 @@ export class SampleBacklog {
     this.#isOpen = true;
     this.#names = names;
     segment.lastAt = sample.at;
-    segment.bytes += text.length;
+    segment.bytes += Buffer.byteLength(text);
     segment.samples += 1;
   }
 

@@ -113,7 +113,7 @@ class SystemPty implements Pty {
     const ended = (exitCode: number, signal: number): void => this.#end(signal > 0 ? 128 + signal : exitCode);
     const fork = (): ReturnType<NativePty["fork"]> =>
       native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
-    const made = group === null ? fork() : group.start(fork);
+    const made = startedIn(group, fork);
     this.pid = made.pid;
     const first = processAt(made.pid) ?? { pid: made.pid, begun: -1 };
     this.#processes = new TerminalProcesses(mark, { first, group });
@@ -246,6 +246,17 @@ class SystemPty implements Pty {
   #leaveGroup(): void {
     const group = this.#group;
     if (group !== null) systemClock.setTimer(goneMs, () => group.remove());
+  }
+}
+
+/** Starts something in a group, which goes where that fails. */
+function startedIn<Made extends { pid: number }>(group: ProgramScope | null, start: () => Made): Made {
+  if (group === null) return start();
+  try {
+    return group.start(start);
+  } catch (error) {
+    group.remove();
+    throw error;
   }
 }
 

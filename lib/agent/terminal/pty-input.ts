@@ -8,7 +8,7 @@
  * round in them, with all of the process, until a program reads that may never do so.
  */
 import { writeSync } from "node:fs";
-import { systemClock, type Timer } from "../../clock.ts";
+import { type Clock, systemClock, type Timer } from "../../clock.ts";
 
 /** A program that did not read for longer is looked at less often. */
 const retryMs = { first: 2, most: 50 };
@@ -20,6 +20,7 @@ interface Piece {
 
 export class PtyInput {
   readonly #fd: number;
+  readonly #clock: Clock;
   readonly #pieces: Piece[] = [];
   #size = 0;
   #retry: Timer | null = null;
@@ -27,8 +28,9 @@ export class PtyInput {
   #isOver = false;
 
   /** @param fd - Of a terminal that does not block. */
-  constructor(fd: number) {
+  constructor(fd: number, clock: Clock = systemClock) {
     this.#fd = fd;
+    this.#clock = clock;
   }
 
   /** Bytes that wait. */
@@ -75,7 +77,7 @@ export class PtyInput {
   }
 
   #flushLater(): void {
-    this.#retry = systemClock.setTimer(this.#retryMs, () => this.#flush());
+    this.#retry = this.#clock.setTimer(this.#retryMs, () => this.#flush());
     this.#retryMs = Math.min(retryMs.most, this.#retryMs * 2);
   }
 }

@@ -11,7 +11,7 @@ import type { PtyProgram } from "./pty.ts";
 export interface TerminalSetup {
   /** User that shells run as, by name. Default the agent's own. Another than that needs an agent that is root. */
   user?: string;
-  /** Program that is run where nobody names one, an absolute path. Default the user's shell. */
+  /** Program that is run, whatever the one who opens a terminal names; an absolute path. Default what they name, then the user's shell. */
   shell?: string;
 }
 
@@ -29,7 +29,7 @@ export function toProgram(
 ): PtyProgram {
   const { session_id, operator, cols, rows } = opening;
   const account = accountOf(setup.user);
-  const file = opening.shell ?? setup.shell ?? (account.shell === "" ? "/bin/sh" : account.shell);
+  const file = setup.shell ?? opening.shell ?? (account.shell === "" ? "/bin/sh" : account.shell);
   if (!file.startsWith("/") || !existsSync(file))
     throw new OrchestratorError("HOST_ERROR", { message: "There is no such shell on the machine." });
   const folder = existsSync(account.home) ? account.home : "/";

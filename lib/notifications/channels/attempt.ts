@@ -1,6 +1,7 @@
 /** One attempt to deliver one message, whatever the type of the channel does. */
 import type { Context } from "../../context.ts";
 import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
+import { startOf } from "../../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../../json.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { orAborted, TimeLimit } from "../outbound/time-limit.ts";
@@ -76,7 +77,7 @@ function wordsOf({ message, issues }: OrchestratorError): string {
 /** An error on one line, and without what is secret. */
 function cleaned(error: string, secrets: readonly string[]): string {
   const told = secrets.reduce((text, secret) => text.replaceAll(secret, "********"), error);
-  return oneLine(told).slice(0, mostErrorCharacters);
+  return startOf(oneLine(told), mostErrorCharacters);
 }
 
 /** Shorter ones would take words apart. */

@@ -12,8 +12,8 @@ import { systemCaller } from "../../callers/caller.ts";
 import { toTimestamp } from "../../clock.ts";
 import { auditLog, type Context } from "../../context.ts";
 import { isOrchestratorError } from "../../errors.ts";
-import { eventTable, type EventType } from "../../events.ts";
-import { toJsonObject, type JsonObject } from "../../json.ts";
+import { eventTable, type OrchestratorEvent } from "../../events.ts";
+import { toJsonObject } from "../../json.ts";
 import type { LogEntry, StoredDocument, Write } from "../../storage/storage.ts";
 import { BackgroundWork } from "../../upkeep/background-work.ts";
 import { SoleDuty } from "../../upkeep/sole-duty.ts";
@@ -34,17 +34,7 @@ const unwrittenMs = 1_000;
 type Place = StoredDocument<AuditPlaceDocument>;
 type Channel = Readonly<ChannelDocument>;
 
-/** An event as the log has it. */
-interface AuditRecord extends JsonObject {
-  id: string;
-  timestamp: string;
-  event_type: EventType;
-  severity: Message["severity"];
-  summary: string;
-  actor: { type: string; id: string; name: string };
-}
-
-type Entry = LogEntry<AuditRecord>;
+type Entry = LogEntry<OrchestratorEvent>;
 
 interface Parts {
   book: ChannelBook;
@@ -134,7 +124,7 @@ export class AuditForwarding {
     }
     const { base } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
     const from = Math.max(place.value.sequence, base.sequence) + 1;
-    const { entries, next } = await storage.readLog<AuditRecord>(auditLog, { from, limit: atOnce });
+    const { entries, next } = await storage.readLog<OrchestratorEvent>(auditLog, { from, limit: atOnce });
     let told = place.value.sequence;
     let last: Attempt | null = null;
     const begunMs = clock.monotonic();
@@ -234,9 +224,9 @@ function toAuditMessage({ sequence, hash, value }: Entry): Message {
     severity,
     title: summary,
     body: "",
-    subject: (target as AuditRecord["actor"] | undefined) ?? actor,
+    subject: target ?? actor,
     created_at: timestamp,
-    data: { sequence, hash, actor, ...facts },
+    data: toJsonObject({ sequence, hash, actor, ...facts }),
   };
 }
 

@@ -2,7 +2,7 @@
 import type { AgentRegistry } from "../../agents/registry.ts";
 import type { Context } from "../../context.ts";
 import { isEventPattern, toTypeFilter } from "../../event-pattern.ts";
-import { severities, type EventType, type OrchestratorEvent } from "../../events.ts";
+import { concernedAgents, severities, type EventType, type OrchestratorEvent } from "../../events.ts";
 import { matchesSelector } from "../../selectors/match.ts";
 import type { SelectorCache } from "../../selectors/selector-cache.ts";
 import type { Selector } from "../../selectors/selector.ts";
@@ -58,14 +58,17 @@ export class ChannelBook {
     return this.#places.get(id) ?? null;
   }
 
-  /** Whether an event of the audit log passes the filters of a channel. */
-  wantsAudited(id: string, event: Pick<OrchestratorEvent, "event_type" | "severity" | "target">): boolean {
+  /** Whether an event of the audit log passes the filters of a channel. What is about an agent that is gone passes every selector: nobody can tell any more. */
+  wantsAudited(id: string, event: OrchestratorEvent): boolean {
     const known = this.#channels.get(id);
     if (!known?.wants(event.event_type)) return false;
     if (severities.indexOf(event.severity) < severities.indexOf(known.document.min_severity)) return false;
-    if (known.selector === null) return true;
-    const agent = event.target?.type === "agent" ? this.#agents.get(event.target.id) : null;
-    return agent !== null && matchesSelector(known.selector, agent);
+    const { selector } = known;
+    if (selector === null) return true;
+    return concernedAgents(event).some((nodeId) => {
+      const agent = this.#agents.get(nodeId);
+      return agent === null || matchesSelector(selector, agent);
+    });
   }
 
   /** A channel; null where there is none. */
@@ -107,7 +110,7 @@ export class ChannelBook {
   #take(document: Readonly<ChannelDocument>): void {
     const { id, events, selector } = document;
     const wants = events.includes("*") ? () => true : toTypeFilter(events.filter(isEventPattern));
-    const read = selector === undefined ? null : this.#selectors.parse(selector);
+    const read = selector === undefined ? null : this.#selectors.kept(selector);
     this.#channels.set(id, { document, selector: read, wants });
   }
 }

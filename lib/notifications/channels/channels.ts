@@ -9,7 +9,6 @@ import { parseInput } from "../../internal/parse-input.ts";
 import { retryOnConflict } from "../../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../../json.ts";
 import { managedAfter, nameInFolder, refuseTaken } from "../../managed-by.ts";
-import { printSelector } from "../../selectors/print.ts";
 import type { StoredDocument, Write } from "../../storage/storage.ts";
 import type { ChannelDocument, DeliveryDocument } from "../documents.ts";
 import type { NotificationService } from "../notification-service.ts";
@@ -90,7 +89,7 @@ export class Channels {
         ...kept,
         events,
         min_severity,
-        ...(selector !== undefined && { selector: this.#printed(selector) }),
+        ...(selector !== undefined && { selector: this.#service.selectors.toKept(selector) }),
         ...(template && { template }),
         enabled,
         ...(source === "audit" && { source }),
@@ -126,7 +125,7 @@ export class Channels {
       const prepared = config && (await this.#service.configs.prepare(before, config, before));
       const rest = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
       const document: ChannelDocument = { ...managedAfter(before, managed_by), ...rest, ...prepared?.kept };
-      if (typeof selector === "string") document.selector = this.#printed(selector);
+      if (typeof selector === "string") document.selector = this.#service.selectors.toKept(selector);
       if (selector === null) delete document.selector;
       if (template) document.template = template;
       if (template === null) delete document.template;
@@ -240,8 +239,9 @@ export class Channels {
       if (stored.value.status === "pending")
         throw new OrchestratorError("INVALID_TRANSITION", { message: "The message waits to be delivered." });
       const now = this.#context.fleetTime.now();
+      const { given_up_at: _, ...over } = stored.value;
       const value: DeliveryDocument = {
-        ...stored.value,
+        ...over,
         ...this.#context.epochs.mark,
         status: "pending",
         attempts: 0,
@@ -282,10 +282,6 @@ export class Channels {
     const stored = await this.#context.storage.get<ChannelDocument>(collection, id);
     if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no channel ${id}.` });
     return stored;
-  }
-
-  #printed(selector: string): string {
-    return printSelector(this.#service.selectors.parse(selector));
   }
 
   #view(stored: Pick<Stored, "value" | "revision">): Channel {

@@ -17,12 +17,13 @@ export type ConfigIssue = Issue & { kind: string };
 
 /** The name of the secret that a field is read from; undefined where it is none. */
 export function secretNamed(value: Json | undefined): string | undefined {
-  return reference.exec(String(value))?.[1];
+  // A list of one text reads like that text, and is none.
+  return typeof value === "string" ? reference.exec(value)?.[1] : undefined;
 }
 
 /** Whether a field is read from a secret. */
 export function isReference(value: Json | undefined): boolean {
-  return typeof value === "string" && secretNamed(value) !== undefined;
+  return secretNamed(value) !== undefined;
 }
 
 /** Refuses a config that is too large. Throws `VALIDATION_FAILED`. */

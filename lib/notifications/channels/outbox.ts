@@ -49,8 +49,8 @@ export class Outbox {
   /** Channels whose messages are being delivered; true where there is something new meanwhile. */
   readonly #busy = new Map<string, boolean>();
   readonly #timers = new Map<string, Timer>();
-  /** What came of attempts that could not be written yet: the message is not sent again for that. */
-  readonly #unwritten = new Map<string, Attempt>();
+  /** What came of attempts that could not be written yet: the message is not sent again for that, as long as it is the same. */
+  readonly #unwritten = new Map<string, { revision: number; outcome: Attempt }>();
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
@@ -125,17 +125,19 @@ export class Outbox {
       );
       return false;
     }
-    const outcome = this.#unwritten.get(waiting.key) ?? (await this.#try(channel, waiting));
+    const unwritten = this.#unwritten.get(waiting.key);
+    const isSame = unwritten?.revision === waiting.revision;
+    const outcome = isSame ? unwritten.outcome : await this.#try(channel, waiting);
     if (!outcome) return false;
-    this.#unwritten.set(waiting.key, outcome);
+    this.#unwritten.set(waiting.key, { revision: waiting.revision, outcome });
     await this.#write(channel, waiting, outcome);
     this.#unwritten.delete(waiting.key);
     return true;
   }
 
   async #giveUp({ key, revision, value }: Waiting): Promise<true> {
-    const at = toTimestamp(this.#context.clock.now());
-    const over = { status: "dead", error: fromBackup, last_attempt_at: value.last_attempt_at ?? at } as const;
+    const given_up_at = toTimestamp(this.#context.clock.now());
+    const over = { status: "dead", error: fromBackup, given_up_at } as const;
     const dead = toJsonObject({ ...value, ...over } satisfies DeliveryDocument);
     await this.#commit([{ kind: "put", collection, key, value: dead, expected: revision }], []);
     return true;

@@ -1,5 +1,11 @@
 /** Events that happened together, as one notification of each kind: 400 machines that went away are one, not 400. */
-import type { EventSubject, EventType, OrchestratorEvent, Severity } from "../../events.ts";
+import {
+  concernedAgents,
+  type EventSubject,
+  type EventType,
+  type OrchestratorEvent,
+  type Severity,
+} from "../../events.ts";
 import { notifiedEvents } from "./notified-events.ts";
 
 /** An agent that an event is about. */
@@ -29,30 +35,42 @@ export interface AgentFacts {
   isMuted: (nodeId: string, atMs: number) => boolean;
 }
 
-/** Puts events together. Bundles are in the order of their first events. */
+/**
+ * Puts events together. Bundles are in the order of their first events, and so are the events of each agent: what comes again after
+ * something else became of an agent is a bundle of its own, so that the last that is told is how it ended.
+ */
 export function toBundles(events: readonly OrchestratorEvent[], facts: AgentFacts): Bundle[] {
-  const bundles = new Map<string, { bundle: Bundle; known: Set<string> }>();
+  const all: Bundle[] = [];
+  const open = new Map<string, { bundle: Bundle; place: number; known: Set<string> }>();
+  /** The place of the last bundle that is about an agent. */
+  const lastOf = new Map<string, number>();
   for (const event of events) {
     for (const part of partsOf(event, facts)) {
       const { event_type, severity } = event;
       const { many, by } = notifiedEvents[event_type] ?? {};
       const kind = many === undefined ? event.id : (by?.(event).id ?? "");
       const key = JSON.stringify([event_type, severity, part.muted, kind]);
-      const made = bundles.get(key) ?? {
-        bundle: { event_type, severity, muted: part.muted, events: [], agents: [], count: 0 },
-        known: new Set<string>(),
-      };
-      bundles.set(key, made);
+      const known = open.get(key);
+      const isInOrder = known && part.agents.every(({ id }) => (lastOf.get(id) ?? 0) <= known.place);
+      const made = isInOrder ? known : begin(event, part.muted);
+      open.set(key, made);
       made.bundle.events.push(event);
       made.bundle.count += part.count;
       for (const agent of part.agents) {
+        lastOf.set(agent.id, made.place);
         if (made.known.has(agent.id)) continue;
         made.known.add(agent.id);
         made.bundle.agents.push(agent);
       }
     }
   }
-  return [...bundles.values()].map(({ bundle }) => bundle);
+  return all;
+
+  function begin({ event_type, severity }: OrchestratorEvent, muted: boolean) {
+    const bundle: Bundle = { event_type, severity, muted, events: [], agents: [], count: 0 };
+    all.push(bundle);
+    return { bundle, place: all.length, known: new Set<string>() };
+  }
 }
 
 type Part = Pick<Bundle, "muted" | "agents" | "count">;
@@ -75,11 +93,11 @@ function partsOf(event: OrchestratorEvent, { nameOf, isMuted }: AgentFacts): Par
   ];
 }
 
-function concerned({ target, metadata }: OrchestratorEvent): { nodeIds: string[]; count: number } {
-  if ("node_ids" in metadata && "agents" in metadata)
-    return { nodeIds: metadata.node_ids, count: Math.max(metadata.agents, metadata.node_ids.length) };
-  if ("node_id" in metadata) return { nodeIds: [metadata.node_id], count: 1 };
-  return { nodeIds: target?.type === "agent" ? [target.id] : [], count: 1 };
+function concerned(event: OrchestratorEvent): { nodeIds: string[]; count: number } {
+  const { metadata } = event;
+  const nodeIds = concernedAgents(event);
+  const count = "node_ids" in metadata && "agents" in metadata ? metadata.agents : 1;
+  return { nodeIds, count: Math.max(count, nodeIds.length) };
 }
 
 /** The same about some of its agents, for a channel that is for these alone; null where none of them is. */

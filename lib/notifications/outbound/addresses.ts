@@ -49,7 +49,8 @@ const givenOut = parseNetwork("2000::/3")!;
 /** The kind of an address that is not public, with its article; null for a public one. Takes {@link canonicalAddress}es. */
 export function specialKind(address: string): string | null {
   if (!isIPv6(address)) return kinds[4].find(({ network }) => isWithin(network, address))?.kind ?? null;
-  if (address.startsWith("::ffff:")) return "an IPv4-mapped";
+  // Two groups behind it: `::ffff:1` has one, and is compatible.
+  if (/^::ffff:[^:]+:/.test(address)) return "an IPv4-mapped";
   const found = kinds[6].find(({ network }) => isWithin(network, address));
   return found?.kind ?? (isWithin(givenOut, address) ? null : "a reserved");
 }

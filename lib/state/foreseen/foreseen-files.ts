@@ -45,7 +45,10 @@ export class ForeseenFiles implements HostFiles {
   }
 
   below(folder: string): ForeseenFiles {
-    return new ForeseenFiles(this.#files.below(folder), this.#parts, this.#guarded ?? folder);
+    const { tree } = this.#parts;
+    // A link that is foreseen on the way leads to what the machine below knows by another path.
+    const there = tree.isChanged ? tree.find(folder).below : folder;
+    return new ForeseenFiles(this.#files.below(there), this.#parts, this.#guarded ?? folder);
   }
 
   stat(path: string): FileStat | null {

@@ -19,7 +19,7 @@ import type { Change } from "../result.ts";
 import { noText } from "../text-edits.ts";
 import { downloadIn, extractInto, hashSource, removeExtracted } from "./archive/extract.ts";
 import { formatOf } from "./archive/program.ts";
-import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
+import { contentOf, eachEntry, readStamp, saidOf, type Stamp } from "./archive/stamp.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -63,7 +63,13 @@ export const archiveSchema = properties
     message: "is not for zip",
   });
 
-const archivePriorSchema = properties.extend(keptFolderShape);
+const archivePriorSchema = properties.extend({
+  ...keptFolderShape,
+  /** Paths in the folder that are another resource's by now, and stay. */
+  staying: z.array(z.string()).optional(),
+  /** What others say of paths in the folder. */
+  said: z.record(z.string(), z.array(z.string())).optional(),
+});
 
 /** Properties of an `archive`, and those of a captured one. */
 export type ArchiveSpec = z.infer<typeof archivePriorSchema>;
@@ -100,8 +106,20 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
       else await host.askDownload?.({ url: source }, signal);
     },
     unknownAfterApply: (spec) => (spec.ensure === "present" ? spec.path : null),
+    withDeclaredPaths(spec, paths, said) {
+      const inside = (some: readonly string[]): string[] =>
+        some.filter((path) => path.startsWith(`${spec.path}/`));
+      const entries = Object.entries(said).map(([what, of]) => [what, inside(of)] as const);
+      return { ...spec, staying: inside(paths), said: Object.fromEntries(entries) };
+    },
   },
-  removing: { priorSchema: archivePriorSchema },
+  removing: {
+    priorSchema: archivePriorSchema,
+    withStaying(spec, { pathsIn }) {
+      const staying = spec.ensure === "absent" ? [...pathsIn(spec.path)] : [];
+      return { ...spec, staying, ...(staying.includes(spec.path) && { keep_folder: true }) };
+    },
+  },
 });
 
 async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promise<Change[]> {
@@ -146,17 +164,23 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
   const files = machine.host.files.below(spec.path);
   const differing = { entries: 0, mode: 0, owner: 0, group: 0 };
   const ids = accountIds(spec, machine.host);
+  const isOthers = saidOf(spec);
   await eachEntry(stamp.entries, machine, async ({ name, kind, content, mode }) => {
     const path = `${spec.path}/${name}`;
-    if ((await contentOf(files, { path, kind }, machine)) !== content) {
+    if (isOthers("absent", path)) return;
+    const stat = files.stat(path);
+    // Something must be there: a line is to be added to what the archive brought.
+    const isTheirs = stat !== null && isOthers("content", path);
+    if (!isTheirs && (await contentOf(files, { path, kind }, machine)) !== content) {
       differing.entries += 1;
       return;
     }
-    const stat = files.stat(path);
-    if (kind === "link" || !stat) return;
-    if (mode !== undefined && stat.mode !== mode) differing.mode += 1;
-    if (spec.owner !== undefined && stat.uid !== ids.uid) differing.owner += 1;
-    if (spec.group !== undefined && stat.gid !== ids.gid) differing.group += 1;
+    if (stat?.kind !== statKinds[kind] || kind === "link") return;
+    const differs = (what: "mode" | "owner" | "group", wanted?: number, found?: number): boolean =>
+      wanted !== undefined && wanted !== found && !isOthers(what, path);
+    if (differs("mode", mode, stat.mode)) differing.mode += 1;
+    if (spec.owner !== undefined && differs("owner", ids.uid ?? -1, stat.uid)) differing.owner += 1;
+    if (spec.group !== undefined && differs("group", ids.gid ?? -1, stat.gid)) differing.group += 1;
   });
   const changes: Change[] = [];
   for (const [property, after] of [
@@ -170,6 +194,8 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
   }
   return changes;
 }
+
+const statKinds = { file: "file", folder: "directory", link: "symlink" } as const;
 
 /** An account that is made later in the run differs from every one that is there. */
 function accountIds(spec: ArchiveSpec, host: Host): { uid?: number; gid?: number } {

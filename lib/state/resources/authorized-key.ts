@@ -9,64 +9,28 @@
  * - { type: authorized_key, user: deploy, key: "ssh-ed25519 AAAAC3...", options: 'from="10.0.0.0/8",no-pty' }
  * ```
  */
-import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import { hostError } from "../../host/host-error.ts";
 import type { FileStat, Host } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { StayingThings } from "../resource.ts";
 import type { Change } from "../result.ts";
-import { accountNameSchema, findAccount, type UserEntry } from "./shared/accounts.ts";
+import { modeEdit, type TextEdit } from "../text-edits.ts";
+import {
+  type AuthorizedKeySpec,
+  authorizedKeyPriorSchema,
+  authorizedKeySchema,
+} from "./authorized-key/properties.ts";
+import { findAccount, type UserEntry } from "./shared/accounts.ts";
 import { printMode } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
-import { missing } from "./shared/missing.ts";
-import { obstacle } from "./shared/obstacle.ts";
-import { ensureSchema, modeSchema } from "./shared/properties.ts";
+import { type Digests, keepLines, noDigests, noteEnd, restoreLines } from "./shared/kept-lines.ts";
+import { missing, requireOwn } from "./shared/obstacle.ts";
+import { pathSchema } from "./shared/properties.ts";
+import { realPath } from "./shared/real-path.ts";
 import { fileChanges, readText } from "./shared/text-file.ts";
 import { putLine, type TextLine, toLines, toText } from "./shared/text-lines.ts";
-
-/** Type, key in base64, and what people call it. */
-const keyPattern =
-  // eslint-disable-next-line no-control-regex -- control characters would end the line
-  /^((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+) (AAAA[A-Za-z0-9+/]+={0,2})(?: [^\u0000-\u001f\u007f]*)?$/;
-
-export const authorizedKeySchema = z.strictObject({
-  user: accountNameSchema,
-  /** As in a .pub file: type, key, and a comment if you like. */
-  key: z.string().max(16_384).regex(keyPattern, "must be a public key as in a .pub file, on one line"),
-  ensure: ensureSchema.default("present"),
-  /** What stands before the key, such as `no-pty,from="10.0.0.0/8"`. */
-  options: z
-    .string()
-    .min(1)
-    .max(8192)
-    // eslint-disable-next-line no-control-regex -- control characters would end the line
-    .regex(/^(?!#)[^\s\u0000-\u001f\u007f"]*(?:"[^\u0000-\u001f\u007f"]*"[^\s\u0000-\u001f\u007f"]*)*$/)
-    .optional(),
-});
-
-const authorizedKeyPriorSchema = authorizedKeySchema.extend({
-  /** The line as it stood. */
-  line: z
-    .string()
-    .max(32_768)
-    .regex(/^[^\n\r]+$/)
-    .optional(),
-  /** The lines that held the key, and their places. */
-  kept: z.array(keptLineSchema).optional(),
-  /** The file had no line break at its end. */
-  unended: unendedSchema.optional(),
-  /** Modes of the folder and the file. */
-  folder_mode: modeSchema.optional(),
-  file_mode: modeSchema.optional(),
-  /** The file was made for the key and goes when nothing is left in it, and so does the folder. */
-  remove_empty: z.enum(["file", "folder"]).optional(),
-});
-
-/** Properties of an `authorized_key`, and those of a captured one. */
-export type AuthorizedKeySpec = z.infer<typeof authorizedKeyPriorSchema>;
 
 export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
   type: "authorized_key",
@@ -76,13 +40,55 @@ export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
     const [type, blob = ""] = key.split(" ");
     return `${user}: ${type} ${blob.slice(-44)}`;
   },
+  inHomeOf: ({ user }) => user,
+  paths: (spec) => [folderOf(spec), fileOf(spec)],
+  modes: (spec) => (spec.ensure === "present" ? [folderOf(spec), fileOf(spec)] : []),
+  edits: editsOf,
   check: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => compare(spec, place, host)),
   apply: (spec, _changes, host, signal) =>
     atPlace(spec, { host, signal }, (place) => change(spec, place, { host, signal })),
   capture: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => captureAt(spec, place, host)),
   describe: describeChange,
-  removing: { priorSchema: authorizedKeyPriorSchema, partOf: ({ user }) => `keys of ${user}` },
+  removing: {
+    priorSchema: authorizedKeyPriorSchema,
+    partOf: ({ user, home }) => (home === undefined ? `keys of ${user}` : `keys of ${user} in ${home}`),
+    withStaying,
+  },
 });
+
+const folderOf = ({ user, home = `~${user}` }: AuthorizedKeySpec): string => `${home}/.ssh`;
+const fileOf = (spec: AuthorizedKeySpec): string => `${folderOf(spec)}/authorized_keys`;
+
+/** Its line of the file, and the modes that it gives both. */
+function editsOf(spec: AuthorizedKeySpec): TextEdit[] {
+  const { ensure } = spec;
+  const { folder_mode, file_mode } = wantedModes(spec);
+  const isNone = (text: string | null): boolean => text === null && ensure === "absent";
+  return [
+    {
+      of: fileOf(spec),
+      isOneLine: true,
+      edit: (text) => (isNone(text) ? null : toText(edit(spec, toLines(text), noDigests))),
+    },
+    ...modeEdit(folderOf(spec), folder_mode),
+    ...modeEdit(fileOf(spec), file_mode),
+  ];
+}
+
+/** The file and the folder, and their modes, may be another resource's by now. */
+function withStaying(prior: AuthorizedKeySpec, staying: StayingThings): AuthorizedKeySpec {
+  const [folder, file] = [folderOf(prior), fileOf(prior)];
+  const modes = staying.pathsIn(folder, "modes");
+  const spec = {
+    ...prior,
+    ...(modes.includes(folder) && { folder_mode: undefined }),
+    ...(modes.includes(file) && { file_mode: undefined }),
+  };
+  const paths = staying.pathsIn(folder);
+  if (spec.remove_empty === undefined || paths.length === 0) return spec;
+  const goes = !paths.includes(file);
+  return { ...spec, remove_empty: goes ? "file" : undefined };
+}
 
 /** The folder and the file of a user, and what is in it. */
 interface Place {
@@ -154,7 +160,7 @@ function wantedModes(spec: AuthorizedKeySpec): { folder_mode?: string; file_mode
       ...(folder_mode !== undefined && { folder_mode }),
       ...(file_mode !== undefined && { file_mode }),
     };
-  return spec.ensure === "present" ? { folder_mode: "0700", file_mode: "0600" } : {};
+  return spec.ensure === "present" && !spec.kept ? { folder_mode: "0700", file_mode: "0600" } : {};
 }
 
 async function change(
@@ -186,13 +192,15 @@ async function change(
   files.writeFile(path, Buffer.from(toText(edited)), { mode, uid, gid: fileStat?.gid ?? gid });
 }
 
-/** Does something at the place of a user; null where there is no such user, perhaps not yet. */
+/** Does something at the place of a user; null where there is none, perhaps not yet. */
 function atPlace<T>(
-  { user }: AuthorizedKeySpec,
+  { user, home }: AuthorizedKeySpec,
   machine: Machine,
   use: (place: Place | null) => MaybeWaiting<T>,
 ): MaybeWaiting<T> {
-  return andThen(findAccount(user, machine), (found) => use(found && findPlace(found, machine.host)));
+  const placeOf = (found: UserEntry): Place =>
+    findPlace(home === undefined ? found : { ...found, home }, machine.host);
+  return andThen(findAccount(user, machine), (found) => use(found && placeOf(found)));
 }
 
 /** `HOST_ERROR` where something else is in the way. */
@@ -214,21 +222,8 @@ function findPlace(user: UserEntry, host: Host): Place {
   };
 }
 
-/** A second name of another's file can't be told from the file: what the user does not own is not read or given away. */
-function requireOwn(
-  stat: FileStat | null,
-  { path, kind, user }: { path: string; kind: FileStat["kind"]; user: UserEntry },
-): FileStat | null {
-  if (stat && stat.kind !== kind) throw obstacle(path, stat);
-  if (!stat || stat.uid === user.uid) return stat;
-  throw new OrchestratorError("HOST_ERROR", {
-    message: `${path} does not belong to ${user.name}, and is left alone.`,
-    details: { path, uid: stat.uid },
-  });
-}
-
 /** The lines with one for the key, or none: a second one without its options would open what they close. */
-function edit(spec: AuthorizedKeySpec, lines: readonly TextLine[], host: Host): TextLine[] {
+function edit(spec: AuthorizedKeySpec, lines: readonly TextLine[], host: Digests): TextLine[] {
   const own = new Set(ownLines(spec, lines));
   const isOwn = (text: string): boolean => own.has(text);
   const { ensure, kept, unended } = spec;
@@ -251,7 +246,10 @@ function captureAt(spec: AuthorizedKeySpec, place: Place | null, host: Host): Pr
   const { user, key } = spec;
   const lines = place?.lines ?? [];
   const own = new Set(ownLines(spec, lines));
+  const { home } = place?.user ?? {};
   const modes = {
+    // Without a place of its own there is nothing to find again.
+    ...(home !== undefined && pathSchema.safeParse(home).success && { home: realPath(home, host) }),
     ...(place?.folderStat && { folder_mode: printMode(place.folderStat.mode) }),
     ...(place?.fileStat && { file_mode: printMode(place.fileStat.mode) }),
   };

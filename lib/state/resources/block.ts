@@ -16,11 +16,12 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { matchesPattern, patternCost } from "./line/pattern.ts";
+import { patternCost, patternsOf, placeFor } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
-import { hardLinksSchema, withLinks } from "./shared/extras.ts";
+import { hardLinksSchema, noteLinks, withLinks } from "./shared/extras.ts";
 import {
   type Digests,
   type LinePlace,
@@ -38,6 +39,7 @@ import {
   insertLines,
   isUnended,
   lineBreakOf,
+  pairOf,
   type TextLine,
   toLines,
   toText,
@@ -235,45 +237,34 @@ function marks({ marker, name }: { marker: string; name: string }): { begin: str
 }
 
 /** Where the block stands, marks included. `HOST_ERROR` where its marks are not one pair. */
-function find(spec: BlockSpec, text: readonly TextLine[]): Found | null {
-  const lines = text.map((line) => line.text);
-  const { begin, end } = marks(spec);
-  const first = lines.indexOf(begin);
-  const last = lines.indexOf(end);
-  if (first === -1 && last === -1) return null;
-  const isPair = first !== -1 && first < last;
-  if (!isPair || lines.lastIndexOf(begin) !== first || lines.lastIndexOf(end) !== last) {
-    throw new OrchestratorError("HOST_ERROR", {
-      message: `The marks of the block "${spec.name}" in ${spec.path} are not one pair.`,
-      details: { path: spec.path },
-    });
+function find(spec: BlockSpec, lines: readonly TextLine[]): Found | null {
+  const pair = pairOf(marks(spec), lines);
+  if (pair === undefined) return null;
+  if (pair === null) {
+    const message = `The marks of the block "${spec.name}" in ${spec.path} are not one pair.`;
+    throw new OrchestratorError("HOST_ERROR", { message, details: { path: spec.path } });
   }
-  return { first, count: last - first + 1, content: joinLines(lines.slice(first + 1, last)) };
-}
-
-const patternsOf = ({ insert_after, insert_before }: BlockSpec): string[] =>
-  [insert_after, insert_before].filter((pattern) => pattern !== undefined);
-
-function placeFor({ insert_after, insert_before }: BlockSpec, lines: readonly TextLine[]): number {
-  if (insert_after !== undefined) {
-    const at = lines.findLastIndex(({ text }) => matchesPattern(insert_after, text));
-    if (at !== -1) return at + 1;
-  }
-  const at =
-    insert_before === undefined ? -1 : lines.findIndex(({ text }) => matchesPattern(insert_before, text));
-  return at === -1 ? lines.length : at;
+  const [first, last] = pair;
+  const inside = lines.slice(first + 1, last).map(({ text }) => text);
+  return { first, count: last - first + 1, content: joinLines(inside) };
 }
 
 function capture(spec: BlockSpec, host: Host): Prior {
   const text = readText(spec.path, host);
-  const lines = toLines(text);
+  return { type: "block", spec: captureIn(spec, toLines(text), { host, made: text === null }) };
+}
+
+function captureIn(
+  spec: BlockSpec,
+  lines: readonly TextLine[],
+  { host, made }: { host: Host; made: boolean },
+): JsonObject {
   const old = find(spec, lines);
   const { path, name, marker } = spec;
   const base = { path, name, marker, ...(spec.hard_links === "keep" && { hard_links: "keep" }) };
   if (!old) {
-    const made = text === null && { remove_empty: true };
     const end = noteEnd(lines, () => false, host);
-    return { type: "block", spec: { ...base, ensure: "absent", ...made, ...end } };
+    return { ...base, ensure: "absent", ...(made && { remove_empty: true }), ...end };
   }
   const isLast = old.first + old.count === lines.length;
   const others = withoutFound(old, lines);
@@ -285,13 +276,25 @@ function capture(spec: BlockSpec, host: Host): Prior {
   const raw = !isPlain && { raw: { text: toText(standing), amid: most } };
   // Nothing between the marks is no content that a module may declare.
   const kept = { content: old.content === "" ? "\n" : old.content, kept: old.content };
-  return { type: "block", spec: { ...base, ensure: "present", ...kept, ...raw, place, ...end } };
+  return { ...base, ensure: "present", ...kept, ...raw, place: toJsonObject(place), ...end };
 }
 
-/** A later version may have other marks: whatever stands between them is in the place of the same. */
-function extendPrior(prior: Prior, { marker }: BlockSpec): Prior {
-  const { marker: first, markers = [] } = prior.spec;
+/** A later version may have other marks: whatever it puts between them is in the place of the same. */
+function extendPrior(noted: Prior, spec: BlockSpec, host: Host): Prior {
+  const { marker } = spec;
+  const prior = noted.type === "block" ? noteLinks(noted, spec, host) : noted;
+  const { marker: first, markers = [], ensure, ...ends } = prior.spec;
   if (prior.type !== "block" || marker === first || !Array.isArray(markers) || markers.includes(marker))
     return prior;
+  const known = [first ?? marker, ...markers].map(String);
+  const lines = toLines(readText(spec.path, host));
+  // Where ours stands between the marks that are known, what somebody has between the new ones is not ours: it is what stood before.
+  if (ensure === "absent" && known.some((each) => pairOf(marks({ ...spec, marker: each }), lines))) {
+    const others = withoutLater({ ...spec, markers: known }, lines);
+    if (pairOf(marks(spec), others)) {
+      const stood = captureIn(spec, others, { host, made: false });
+      return { type: "block", spec: { ...ends, ...stood, markers: known } };
+    }
+  }
   return { ...prior, spec: { ...prior.spec, markers: [...markers, marker] } };
 }

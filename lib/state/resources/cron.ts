@@ -26,7 +26,7 @@ import {
   readMarked,
   writeMarked,
 } from "./shared/marked-lines.ts";
-import { missing } from "./shared/missing.ts";
+import { missing } from "./shared/obstacle.ts";
 import { accountSchema, ensureSchema, sha256Schema } from "./shared/properties.ts";
 import { fileChanges } from "./shared/text-file.ts";
 
@@ -98,7 +98,11 @@ export const cronResourceType = defineResourceType<CronSpec>({
   summary: "A job in the crontab of a user.",
   schema: cronSchema,
   checksWithPrograms: true,
-  identity: (spec) => (spec.user === undefined ? spec.name : `${spec.user}: ${spec.name}`),
+  identity: (spec) => identityOf(spec.name, spec.user),
+  identityHere({ name, user }, host) {
+    const uid = user === undefined ? host.ownProcess?.().uid : /^\d+$/.test(user) ? Number(user) : undefined;
+    return identityOf(name, (uid === undefined ? null : host.users.userName(uid)) ?? user);
+  },
   async check(spec, host, signal) {
     const found = await find(spec, { host, signal });
     if (found === "no user") return [];
@@ -128,6 +132,9 @@ export const cronResourceType = defineResourceType<CronSpec>({
   },
   removing: { priorSchema: cronPriorSchema },
 });
+
+const identityOf = (name: string, user: string | undefined): string =>
+  user === undefined ? name : `${user}: ${name}`;
 
 /** What differs, given the text between the marks. */
 function compare(spec: CronSpec, before: string | null): Change[] {

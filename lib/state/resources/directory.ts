@@ -11,23 +11,25 @@
  * ```
  */
 import { z } from "zod";
-import type { FileAttributes, Host } from "../../host/host.ts";
-import type { JsonObject } from "../../json.ts";
+import type { FileAttributes, FileStat, Host } from "../../host/host.ts";
+import { isSameJson, type JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { StayingThings } from "../resource.ts";
 import type { Change } from "../result.ts";
-import { noText } from "../text-edits.ts";
+import { hasModeOfKeys, modeEdit, noText } from "../text-edits.ts";
+import { addKept, attributesFor, keepContent, keptEntrySchema, surveyContent } from "./directory/content.ts";
 import {
-  attributesFor,
-  type Found,
-  keepContent,
-  keptEntrySchema,
-  surveyContent,
-} from "./directory/content.ts";
-import { emptyParents, makeParents, missingParents } from "./directory/parents.ts";
-import { isAsKept, restoreEntry } from "./directory/restore.ts";
+  emptyParents,
+  madeParentsSchema,
+  makeParents,
+  missingParents,
+  withMissingParents,
+} from "./directory/parents.ts";
+import { isAsKept, notDeclared, removeFound, restoreEntry } from "./directory/restore.ts";
 import {
   attributeShape,
   captureAttributes,
+  captureDeclared,
   compareAttributes,
   newAttributes,
   ownerNumbersShape,
@@ -35,6 +37,7 @@ import {
 } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureAllExtras, compareExtras, extrasSchema } from "./shared/extras.ts";
+import { addMissing } from "./shared/later-prior.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { ensureSchema, modeSchema, pathSchema } from "./shared/properties.ts";
 import { isSystemFolder } from "./shared/system-folders.ts";
@@ -71,9 +74,6 @@ export const directorySchema = properties
     message: "is a folder of the system: recurse and purge are refused",
   });
 
-/** More folders than a path can have above it. */
-const maxParents = 2048;
-
 /** As many as one run may purge and change. */
 const maxKept = 11_000;
 
@@ -82,11 +82,17 @@ const directoryPriorSchema = properties.extend({
   /** What we made goes away only if nobody put anything into it: then it is in sync as it is. */
   only_if_empty: z.boolean().optional(),
   /** Folders above it that we made, the topmost first: they go with it, the innermost first, while nothing else is in them. */
-  made_parents: z.array(pathSchema).max(maxParents).optional(),
+  made_parents: madeParentsSchema,
+  /** Nothing is said of what was left alone: where no folder stands any more, there is nothing to give its mode and owner back to. */
+  only_if_there: z.boolean().optional(),
+  /** Whether it was purged already, so that what is purged from now on was put there later. */
+  purged: z.boolean().optional(),
   /** What was in it and differed or went. */
   inside: z.array(keptEntrySchema).max(maxKept).optional(),
   /** What it had beside mode and owner. */
   extras: extrasSchema.optional(),
+  /** What we made is another resource's by now, and stays. */
+  stays: z.boolean().optional(),
   /** Paths that other resources of the run are about. */
   declared: z.array(z.string()).optional(),
 });
@@ -105,7 +111,10 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
   capture,
   describe: describeChange,
   clears: ({ ensure, path }) => (ensure === "absent" ? path : null),
-  edits: ({ path, ensure }) => [noText(path, ensure)],
+  edits: ({ path, ensure, mode }) => [
+    noText(path, ensure),
+    ...(ensure === "present" && hasModeOfKeys(path) ? modeEdit(path, mode) : []),
+  ],
   planning: {
     withDeclaredPaths: (spec, paths) =>
       spec.recurse || spec.purge
@@ -117,6 +126,7 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
   removing: {
     priorSchema: directoryPriorSchema,
     extendPrior,
+    withStaying,
     gone({ path }, { type, spec: { keep_folder } }) {
       const isFolder = type === "directory" || keep_folder === true;
       return isFolder ? null : { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
@@ -126,19 +136,17 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
 
 function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]> {
   const stat = host.files.stat(spec.path);
+  if (spec.only_if_there === true && stat?.kind !== "directory") return [];
   if (stat && stat.kind !== "directory") throw obstacle(spec.path, stat);
   if (spec.ensure === "absent") return compareAbsence(spec, stat !== null, host);
   if (!stat) {
     const parents = spec.parents ? missingParents(spec.path, host) : [];
     const ensure: Change = { property: "ensure", before: "absent", after: "present" };
-    return [ensure, ...parentChange([], parents), ...newAttributes(spec)];
+    return [ensure, ...parentChange([], parents), ...newAttributes(spec), ...insideChange(spec, host)];
   }
   const changes = compareAttributes(spec, stat, host);
   if (spec.extras) changes.push(...compareExtras(spec.path, spec.extras, host.files));
-  const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, spec.path, host));
-  if (missing.length > 0) {
-    changes.push({ property: "inside", before: null, after: print(missing, spec.path) });
-  }
+  changes.push(...insideChange(spec, host));
   if (!spec.recurse && !spec.purge) return changes;
   return surveyContent(spec, host, signal).then(({ differing, strangers }) => {
     if (differing.length > 0) {
@@ -151,7 +159,14 @@ function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] |
   });
 }
 
+/** What was in the folder and comes back; with a folder that a version took away, all of it. */
+function insideChange({ path, inside = [] }: DirectorySpec, host: Host): Change[] {
+  const missing = inside.filter((entry) => !isAsKept(entry, path, host));
+  return missing.length === 0 ? [] : [{ property: "inside", before: null, after: print(missing, path) }];
+}
+
 function compareAbsence(spec: DirectorySpec, stands: boolean, host: Host): Change[] {
+  if (stands && spec.stays === true) return [];
   if (stands && spec.only_if_empty === true && host.files.list(spec.path).length > 0) return [];
   const parents = emptyParents(spec.path, spec.made_parents ?? [], host);
   const ensure: Change = { property: "ensure", before: "present", after: "absent" };
@@ -190,9 +205,9 @@ async function apply(
   if (spec.extras) attributes.extras = spec.extras;
   if (ensure) {
     if (spec.parents) makeParents(spec.path, host, signal);
-    return host.files.makeDirectory(spec.path, { mode: 0o755, ...attributes });
-  }
-  if (changed("mode", "owner", "group", "extras")) await host.files.setAttributes(spec.path, attributes);
+    host.files.makeDirectory(spec.path, { mode: 0o755, ...attributes });
+  } else if (changed("mode", "owner", "group", "extras"))
+    await host.files.setAttributes(spec.path, attributes);
   for (const entry of spec.inside ?? []) {
     if (isAsKept(entry, spec.path, host)) continue;
     signal.throwIfAborted();
@@ -202,19 +217,13 @@ async function apply(
   const { differing, strangers } = await surveyContent(spec, host, signal);
   for (const found of strangers) {
     signal.throwIfAborted();
-    remove(found, spec, host);
+    removeFound(found, spec.path, host);
   }
   const files = host.files.below(spec.path);
   for (const { path, stat } of differing) {
     signal.throwIfAborted();
     await files.setAttributes(path, toFileAttributes(attributesFor(spec, stat), host));
   }
-}
-
-function remove({ path, stat }: Found, spec: DirectorySpec, host: Host): void {
-  const files = host.files.below(spec.path);
-  if (stat.kind === "directory") files.removeDirectory(path);
-  else files.removeFile(path);
 }
 
 function capture(spec: DirectorySpec, host: Host, signal: AbortSignal): Prior | Promise<Prior> {
@@ -224,22 +233,17 @@ function capture(spec: DirectorySpec, host: Host, signal: AbortSignal): Prior | 
     const prior = { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
     return spec.parents ? withMissingParents(prior, path, host) : prior;
   }
-  const captured = spec.ensure === "absent" ? captureAllExtras(path, host.files) : {};
-  const prior = {
-    type: "directory",
-    spec: { path, ensure: "present", ...captureAttributes(stat, host), ...(captured as JsonObject) },
-  };
-  return extendPrior(prior, spec, host, signal);
+  return extendPrior(captureFolder(spec, stat, host), spec, host, signal);
 }
 
-/** What stood before was without these folders, too: those that are missing now, beside those that we made already. */
-function withMissingParents(prior: Prior, path: string, host: Host): Prior {
-  const known = directoryPriorSchema.shape.made_parents.parse(prior.spec["made_parents"]) ?? [];
-  const made = new Set([...known, ...missingParents(path, host)]);
-  if (made.size === known.length) return prior;
-  // The topmost is the shortest: all of them lead to one path.
-  const made_parents = [...made].sort((a, b) => a.length - b.length);
-  return { ...prior, spec: { ...prior.spec, made_parents } };
+/** All of a folder that is to go; else only what the resource would change: what it leaves alone must not come back. */
+function captureFolder(spec: DirectorySpec, stat: FileStat, host: Host): Prior {
+  const { path, ensure } = spec;
+  const captured =
+    ensure === "absent"
+      ? { ...captureAttributes(stat, host), ...captureAllExtras(path, host.files) }
+      : { only_if_there: true, ...captureDeclared(spec, stat, host) };
+  return { type: "directory", spec: { path, ensure: "present", ...(captured as JsonObject) } };
 }
 
 /**
@@ -247,27 +251,43 @@ function withMissingParents(prior: Prior, path: string, host: Host): Prior {
  * owner or mode later is added; what is purged later is not, or copies would gather for ever.
  */
 function extendPrior(
-  prior: Prior,
+  first: Prior,
   spec: DirectorySpec,
   host: Host,
   signal: AbortSignal,
 ): Prior | Promise<Prior> {
-  const { ensure } = prior.spec;
-  if (prior.type !== "directory") return prior;
+  const { ensure } = first.spec;
+  if (first.type !== "directory") return first;
+  const stat = host.files.stat(spec.path);
+  const isPart = first.spec["only_if_there"] === true;
+  // What somebody else took away is not what stood before a version that makes it anew.
+  if (isPart && !stat) return capture(spec, host, signal);
+  const prior =
+    isPart && stat?.kind === "directory" ? addMissing(first, captureFolder(spec, stat, host)) : first;
   // They went after we made the folder, and are made again.
   if (ensure === "absent" && spec.parents) return withMissingParents(prior, spec.path, host);
   if (ensure !== "present") return prior;
   if (!spec.recurse && !spec.purge) return prior;
   const inside = directoryPriorSchema.shape.inside.parse(prior.spec["inside"]);
-  const known = new Set(inside?.map(({ path }) => path));
+  // Agents of earlier versions noted only that something was.
+  const wasPurged = (prior.spec["purged"] ?? inside !== undefined) === true;
   return surveyContent(spec, host, signal).then(async ({ differing, strangers }) => {
-    const coming = {
-      differing: differing.filter(({ path }) => !known.has(path)),
-      strangers: inside || !spec.backup ? [] : strangers,
-    };
-    const kept = await keepContent(coming, spec.path, { host, signal });
-    if (inside && kept.length === 0) return prior;
-    const all = [...(inside ?? []), ...kept].slice(0, maxKept);
-    return { ...prior, spec: { ...prior.spec, inside: all as JsonObject[] } };
+    const coming = { differing, strangers: wasPurged || !spec.backup ? [] : strangers };
+    const kept = await keepContent(coming, spec, { host, signal });
+    const all = addKept(inside ?? [], kept, maxKept) as JsonObject[];
+    const purged = wasPurged || spec.purge;
+    if (inside && purged === wasPurged && isSameJson(all, inside as JsonObject[])) return prior;
+    return { ...prior, spec: { ...prior.spec, purged, inside: all } };
   });
+}
+
+/** What another resource declares by now stays as it is, with what is above it. */
+function withStaying(spec: DirectorySpec, staying: StayingThings): DirectorySpec {
+  const { path, ensure, made_parents: made = [], inside } = spec;
+  if (ensure === "present") {
+    return inside ? { ...spec, inside: notDeclared(inside, path, staying.pathsIn(path, "declared")) } : spec;
+  }
+  const isDeclared = (folder: string): boolean => staying.pathsIn(folder).includes(folder);
+  if (isDeclared(path)) return { ...spec, made_parents: [], stays: true };
+  return { ...spec, made_parents: made.slice(made.findLastIndex(isDeclared) + 1) };
 }

@@ -16,7 +16,7 @@
 import { z } from "zod";
 import { defineResourceType } from "../resource-type.ts";
 import { type FileSpec, fileResourceType } from "./file.ts";
-import { goneBeforeFolder, withForce } from "./file/prior.ts";
+import { goneBeforeFolder } from "./file/prior.ts";
 import { attributeShape } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
 import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
@@ -64,7 +64,8 @@ export const downloadResourceType = defineResourceType<DownloadSpec>({
   describe: describeChange,
   removing: {
     // As for a file.
-    extendPrior: (prior) => withForce(prior, "symlink"),
+    extendPrior: (prior, spec, host, signal) =>
+      fileResourceType.removing?.extendPrior?.(prior, toFile(spec), host, signal) ?? prior,
     gone: ({ path }, prior) => goneBeforeFolder(path, prior, "file"),
   },
 });

@@ -20,9 +20,16 @@ import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } fro
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { type TextEdit, wholeText } from "../text-edits.ts";
+import { hasModeOfKeys, modeEdit, type TextEdit, wholeText } from "../text-edits.ts";
 import { contentToCompare, describeContent, desiredContent, forgetDescription } from "./file/content.ts";
-import { captureFile, captureLink, goneBeforeFolder, withForce } from "./file/prior.ts";
+import {
+  captureDress,
+  captureFile,
+  captureLink,
+  extendDress,
+  goneBeforeFolder,
+  withForce,
+} from "./file/prior.ts";
 import { rewriteContent, writeContent } from "./file/write.ts";
 import {
   attributeShape,
@@ -33,7 +40,14 @@ import {
 } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema, withLinks } from "./shared/extras.ts";
+import {
+  brokenLinks,
+  compareExtras,
+  extrasSchema,
+  hardLinksSchema,
+  noteLinks,
+  withLinks,
+} from "./shared/extras.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
@@ -94,6 +108,8 @@ const filePriorSchema = properties.extend({
   extras: extrasSchema.optional(),
   /** What of them can't be given back is left out, as `force` asked for. */
   lose_extras: z.boolean().optional(),
+  /** Nothing is said of the content: where no file stands any more, there is nothing to give its mode and owner back to. */
+  only_if_there: z.boolean().optional(),
 });
 
 /** Properties of a `file`, those of a captured one, and what a `download` adds to its source. */
@@ -117,20 +133,31 @@ export const fileResourceType = defineResourceType<FileSpec>({
   removing: {
     priorSchema: filePriorSchema,
     // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
-    extendPrior: (prior) => withForce(prior, "symlink"),
+    extendPrior: (prior, spec, host, signal) =>
+      andThen(
+        extendDress(prior.type === "file" ? noteLinks(prior, spec, host) : prior, () =>
+          capture(spec, host, signal),
+        ),
+        (extended) => withForce(extended, "symlink"),
+      ),
     asDeclared: withLinks,
     gone: ({ path }, prior) => goneBeforeFolder(path, prior, "file"),
   },
 });
 
 function fileEdits(spec: FileSpec): TextEdit[] {
-  const { path, ensure } = spec;
+  const { path, ensure, mode } = spec;
   if (ensure === "absent") return [wholeText(path, null)];
+  return hasModeOfKeys(path) ? [contentEdit(spec), ...modeEdit(path, mode)] : [contentEdit(spec)];
+}
+
+function contentEdit(spec: FileSpec): TextEdit {
+  const { path } = spec;
   const content = spec.content ?? desiredContent(spec);
-  if (content !== null) return [wholeText(path, content)];
+  if (content !== null) return wholeText(path, content);
   // What is downloaded is known on the machine alone.
-  if (hasContent(spec)) return [{ of: path, isWhole: true, edit: null }];
-  return [{ of: path, edit: (text) => text ?? "" }];
+  if (hasContent(spec)) return { of: path, isWhole: true, edit: null };
+  return { of: path, takesAny: true, edit: (text) => text ?? (spec.only_if_there === true ? null : "") };
 }
 
 function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Change[]> {
@@ -139,6 +166,7 @@ function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Ch
 
 function compare(spec: FileSpec, { stat, same }: FileComparison, machine: Machine): MaybeWaiting<Change[]> {
   const { host } = machine;
+  if (spec.only_if_there === true && stat?.kind !== "file") return [];
   if (stat && stat.kind !== "file" && !(stat.kind === "symlink" && spec.force))
     throw obstacle(spec.path, stat);
   if (spec.ensure === "absent")
@@ -223,13 +251,16 @@ function renews(
 }
 
 /** What comes back has `force` in any case, to take the place of a link. */
-function mayLose({ content_backup, force, lose_extras }: FileSpec): boolean {
-  return content_backup === undefined ? force : lose_extras === true;
+function mayLose({ content_backup, only_if_there, force, lose_extras }: FileSpec): boolean {
+  const comesBack = content_backup !== undefined || only_if_there === true;
+  return comesBack ? lose_extras === true : force;
 }
 
 function capture(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {
   const stat = host.files.stat(spec.path);
   if (!stat) return { type: "file", spec: { path: spec.path, ensure: "absent" } };
   if (stat.kind === "symlink") return captureLink(spec.path, stat, host);
-  return spec.backup ? captureFile({ ...spec, loses: spec.force }, stat, { host, signal }) : null;
+  if (!spec.backup) return null;
+  if (spec.ensure === "present" && !hasContent(spec)) return captureDress(spec, stat, host);
+  return captureFile({ ...spec, loses: spec.force }, stat, { host, signal });
 }

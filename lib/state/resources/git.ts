@@ -23,6 +23,7 @@ import {
   emptyClone,
   findClone,
   type FoundClone,
+  goingWith,
   isBeingRemoved,
   localChanges,
   refuse,
@@ -33,7 +34,13 @@ import { storedAddress } from "./git/program.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { captureKeptFolder, keptFolderChanges, keptFolderShape, makeKeptFolder } from "./shared/kept-file.ts";
+import {
+  captureKeptFolder,
+  extendKeptFolder,
+  keptFolderChanges,
+  keptFolderShape,
+  makeKeptFolder,
+} from "./shared/kept-file.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
@@ -77,6 +84,8 @@ const gitPriorSchema = properties.extend({
   /** Whatever a clone that stood before us had. */
   repository: z.string().optional(),
   ...keptFolderShape,
+  /** Paths in it that other resources are about: what they make there is no change of anybody's, and stays. */
+  others: z.array(z.string()).optional(),
 });
 
 /** Properties of a `git`, and those of a captured one. */
@@ -106,8 +115,8 @@ export const gitResourceType = defineResourceType<GitSpec>({
       const wanted = toWanted(spec);
       if (!wanted) {
         if (!host.files.stat(path)) makeKeptFolder(spec, host);
-        else if (spec.keep_folder === true) host.files.clear(path);
-        else host.files.removeAll(path);
+        else for (const name of goingWith(spec, { host })) host.files.removeAll(`${path}/${name}`);
+        if (isToGo(spec, host)) host.files.removeDirectory(path);
         return;
       }
       if (!host.files.stat(path))
@@ -115,6 +124,10 @@ export const gitResourceType = defineResourceType<GitSpec>({
       await wantedCommit(wanted, { host, signal });
     },
     unknownAfterApply: (spec) => (spec.ensure === "present" ? spec.path : null),
+    withDeclaredPaths(spec, paths) {
+      const others = spec.force ? paths.filter((path) => path.startsWith(`${spec.path}/`)) : [];
+      return others.length > 0 ? { ...spec, others } : spec;
+    },
     assumedChanges(spec) {
       const wanted = toWanted(spec);
       return wanted ? changesOfNew(wanted) : [removal];
@@ -122,6 +135,11 @@ export const gitResourceType = defineResourceType<GitSpec>({
   },
   removing: {
     priorSchema: gitPriorSchema,
+    extendPrior: extendKeptFolder,
+    withStaying(spec, { pathsIn }) {
+      const others = spec.ensure === "absent" ? [...pathsIn(spec.path)] : [];
+      return others.length > 0 ? { ...spec, others, keep_folder: true } : spec;
+    },
     asDeclared: (prior, { force }) =>
       prior.type === "git" ? { ...prior, spec: { ...prior.spec, force } } : prior,
     gone(spec, { type, spec: { ensure } }) {
@@ -133,12 +151,16 @@ export const gitResourceType = defineResourceType<GitSpec>({
   },
 });
 
-function toWanted(spec: GitSpec): WantedClone | null {
+function toWanted(spec: GitSpec): (WantedClone & Pick<GitSpec, "others">) | null {
   const { ensure, repository } = spec;
   return ensure === "absent" || repository === undefined ? null : { ...spec, repository };
 }
 
-async function compare(spec: WantedClone, found: FoundClone, machine: Machine): Promise<Change[]> {
+async function compare(
+  spec: WantedClone & Pick<GitSpec, "others">,
+  found: FoundClone,
+  machine: Machine,
+): Promise<Change[]> {
   const { path, repository, force } = spec;
   if (found.kind === "folder") throw refuse(path, "is a folder with something else in it");
   if (found.kind !== "clone") return changesOfNew(spec);
@@ -150,7 +172,9 @@ async function compare(spec: WantedClone, found: FoundClone, machine: Machine): 
   const { commit } = await wantedCommit(spec, machine);
   if (found.head !== commit) changes.push({ property: "revision", before: found.head, after: commit });
   if (found.head !== null && (force || found.head !== commit)) {
-    const changed = await localChanges(spec, "no", machine);
+    // Another commit may have anything in their place.
+    const others = found.head === commit ? spec.others : [];
+    const changed = await localChanges({ ...spec, others }, "no", machine);
     if (changed > 0 && !force) throw refuse(path, "holds changed files, which only force overwrites");
     if (changed > 0) changes.push({ property: "changed_files", before: changed, after: 0 });
   }
@@ -195,7 +219,7 @@ async function apply(
   if (!wanted) {
     if (!host.files.stat(path)) return makeKeptFolder(spec, host);
     await emptyClone(spec, { host, signal });
-    if (spec.keep_folder !== true) host.files.removeDirectory(path);
+    if (isToGo(spec, host)) host.files.removeDirectory(path);
     return;
   }
   if (!host.files.stat(path)) {
@@ -205,6 +229,11 @@ async function apply(
   signal.throwIfAborted();
   // Git makes its objects durable, not the files that it checks out. A system that can't sync one disk need not.
   await host.run({ argv: ["sync", "-f", "."], cwd: path }, signal);
+}
+
+/** Whether nothing is left in a folder that was made for the clone. */
+function isToGo({ path, keep_folder }: GitSpec, { files }: Host): boolean {
+  return keep_folder !== true && files.stat(path) !== null && files.list(path).length === 0;
 }
 
 /** What every git that works on the clone has to know. */

@@ -1,8 +1,8 @@
 /**
  * A group of users. Owns its number and, where declared, who is in it; never files that belong to it.
  *
- * Linux, with the programs of shadow-utils. On removal a group that we made goes; one that was there before gets its
- * number and members back, and what /etc/gshadow said of it.
+ * Linux, with the programs of shadow-utils. On removal a group that we made goes; one that was there before gets back
+ * what was declared of number and members, and which members /etc/gshadow named.
  *
  * @example
  * ```yaml
@@ -69,6 +69,8 @@ const groupPriorSchema = groupSchema.extend({
   gone: z.array(z.string()).optional(),
   /** Its rows as they stood, where it would go with them. */
   rows: groupRowsSchema.optional(),
+  /** Nothing is said of what was left alone: a group that is gone by then does not come back. */
+  only_if_there: z.boolean().optional(),
   /** The members that /etc/gshadow named, where they would change with the others; null = it had no row. */
   shadow_members: z.array(z.string()).nullable().optional(),
 });
@@ -118,6 +120,7 @@ function check(spec: GroupSpec, host: Host): Change[] {
   const group = findGroup(host, spec.name);
   if (spec.ensure === "absent")
     return group ? [{ property: "ensure", before: "present", after: "absent" }] : [];
+  if (!group && spec.only_if_there === true) return [];
   const changes: Change[] = [];
   if (!group) changes.push({ property: "ensure", before: "absent", after: "present" });
   if (spec.gid !== undefined && spec.gid !== group?.gid) {
@@ -186,13 +189,17 @@ function orderedMembers(spec: GroupSpec, changes: readonly Change[], host: Host)
   return Array.isArray(after) ? after.map(String) : [];
 }
 
-function capture({ name, ensure, members: declared }: GroupSpec, host: Host): Prior {
+/** Only what the resource would change is noted: what it leaves alone must not come back. */
+function capture({ name, ensure, gid: number, members: declared }: GroupSpec, host: Host): Prior {
   const group = findGroup(host, name);
   if (!group) return { type: "group", spec: { name, ensure: "absent" } };
   const { gid, members } = group;
   const gone = members.filter((member) => host.users.userId(member) === null);
-  const prior: JsonObject = { name, ensure: "present", gid, members, gone, membership: "inclusive" };
-  const rows = ensure === "absent" ? findGroupRows(host, name) : null;
+  const isLeaving = ensure === "absent";
+  const prior: JsonObject = { name, ensure: "present", ...(!isLeaving && { only_if_there: true }) };
+  if (isLeaving || number !== undefined) prior["gid"] = gid;
+  if (isLeaving || declared) Object.assign(prior, { members, gone, membership: "inclusive" });
+  const rows = isLeaving ? findGroupRows(host, name) : null;
   if (rows) prior["rows"] = toJsonObject(rows);
   if (rows === null && declared) prior["shadow_members"] = shadowMembers(host, name);
   return { type: "group", spec: prior };

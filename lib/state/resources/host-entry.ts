@@ -71,6 +71,7 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   edits: (spec) => [
     {
       of: path,
+      isOneLine: true,
       edit(text) {
         const lines = toLines(text);
         return compare(spec, lines).length === 0 ? text : toText(edit(spec, lines, noDigests));

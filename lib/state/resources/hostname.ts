@@ -12,6 +12,7 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { extendToFile } from "./file/prior.ts";
 import { act, ask, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { readText, writeText } from "./shared/text-file.ts";
@@ -29,6 +30,8 @@ const properties = z.strictObject({
 export const hostnameSchema = properties;
 
 const hostnamePriorSchema = properties.extend({
+  /** Left out for one that hostname(1) would refuse. */
+  name: properties.shape.name.optional(),
   /** What stood in the file; null = there was none. */
   file: z.string().nullable().optional(),
 });
@@ -51,18 +54,22 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
     const changes: Change[] = [];
     if (stored !== fileOf(spec) && (spec.file !== undefined || nameIn(stored) !== spec.name))
       changes.push({ property: "stored_name", before: nameIn(stored), after: nameIn(fileOf(spec)) });
-    if (running !== spec.name) changes.push({ property: "name", before: running, after: spec.name });
+    if (spec.name !== undefined && running !== spec.name)
+      changes.push({ property: "name", before: running, after: spec.name });
     return changes;
   },
   apply,
   async capture(_spec, host, signal): Promise<Prior | null> {
     const name = await kernelName({ host, signal });
-    // A name that nobody could declare ("(none)", or with an underscore) can't be come back to.
-    if (!properties.safeParse({ name }).success) return null;
-    return { type: "hostname", spec: { name, file: readText(path, host) } };
+    // To a name that nobody could declare ("(none)", or with an underscore) the next start comes back, by the file.
+    const isName = properties.safeParse({ name }).success;
+    return { type: "hostname", spec: { ...(isName && { name }), file: readText(path, host) } };
   },
   describe: describeChange,
-  removing: { priorSchema: hostnamePriorSchema },
+  removing: {
+    priorSchema: hostnamePriorSchema,
+    extendPrior: (prior, _spec, host, signal) => extendToFile(prior, path, { host, signal }),
+  },
 });
 
 async function apply(
@@ -77,12 +84,12 @@ async function apply(
     if (content === null) host.files.removeFile(path);
     else writeText(path, content, host);
   }
-  if (changes.some(({ property }) => property === "name"))
+  if (spec.name !== undefined && changes.some(({ property }) => property === "name"))
     await act({ argv: ["hostname", spec.name] }, { host, signal });
 }
 
 function fileOf(spec: HostnameSpec): string | null {
-  return spec.file === undefined ? `${spec.name}\n` : spec.file;
+  return spec.file === undefined ? `${spec.name ?? ""}\n` : spec.file;
 }
 
 /** The first line that is neither empty nor a comment. */

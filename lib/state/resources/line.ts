@@ -13,12 +13,13 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { startOf } from "../../internal/canonical-json.ts";
 import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { matchesPattern, patternCost } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
-import { hardLinksSchema, withLinks } from "./shared/extras.ts";
+import { hardLinksSchema, noteLinks, withLinks } from "./shared/extras.ts";
 import {
   type Digests,
   keepLines,
@@ -77,11 +78,12 @@ export const lineResourceType = defineResourceType<LineSpec>({
   summary: "One line of a text file.",
   schema: lineSchema,
   identityBeginsWithPath: true,
-  identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
+  identity: (spec) => startOf(`${spec.path}: ${patterns(spec)[0] ?? spec.line}`, 4096),
   identityHoldsValue: (spec) => spec.match === undefined,
   edits: (spec) => [
     {
       of: spec.path,
+      isOneLine: true,
       edit: (text) => (text === null && spec.ensure === "absent" ? null : edit(spec, text, noDigests)),
       cost: (text) => text.length + patternCost(patterns(spec), text),
     },
@@ -184,8 +186,9 @@ function capture(spec: LineSpec, host: Host): Prior {
 }
 
 /** A later version may write another line, which is in the place of the same, or take a line that the first left alone. */
-function extendPrior(prior: Prior, spec: LineSpec, host: Host): Prior {
-  if (prior.type !== "line") return prior;
+function extendPrior(noted: Prior, spec: LineSpec, host: Host): Prior {
+  if (noted.type !== "line") return noted;
+  const prior = noteLinks(noted, spec, host);
   const { ours: written, kept = [], ensure } = linePriorSchema.parse(prior.spec);
   if (!written) return prior;
   const known = new Set([...written, ...kept.map(({ text }) => text)]);

@@ -102,6 +102,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
   edits: (spec) => [
     {
       of: fstabPath,
+      isOneLine: true,
       edit(text) {
         const { lines, at } = findFstab(spec.path, text);
         if (sayTheSame(lines[at]?.text ?? null, wantedLine(spec), spec)) return text;

@@ -24,7 +24,7 @@ import { type RepositoryLayout, repositoryLayouts } from "./package/repository.t
 import { act, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
-import { missing } from "./shared/missing.ts";
+import { missing } from "./shared/obstacle.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";

@@ -37,7 +37,7 @@ import { rehearseInstall } from "./package/rehearse.ts";
 import { contradicts, inherit, refuseTaking } from "./package/sharing.ts";
 import { matchesVersion, type PackageDifference, toChanges } from "./package/wanted.ts";
 import { describeChange } from "./shared/describe.ts";
-import { missing } from "./shared/missing.ts";
+import { missing } from "./shared/obstacle.ts";
 import { refuseConfined } from "./shared/platform.ts";
 
 /** In the order in which they are looked for: a machine's own before one that somebody added. */

@@ -23,7 +23,7 @@ import { systemdProvider } from "./service/systemd.ts";
 import { sysvinitProvider } from "./service/sysvinit.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { missing } from "./shared/missing.ts";
+import { missing } from "./shared/obstacle.ts";
 import { refuseConfined } from "./shared/platform.ts";
 
 const names = ["systemd", "openrc", "sysvinit"] as const;

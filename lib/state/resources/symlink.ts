@@ -11,11 +11,11 @@
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { toShownTarget } from "../../internal/link-target.ts";
-import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
+import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { noText } from "../text-edits.ts";
-import { captureFile, captureLink, goneBeforeFolder, withForce } from "./file/prior.ts";
+import { captureFile, captureLink, extendToFile, goneBeforeFolder, withForce } from "./file/prior.ts";
 import {
   type AttributeProperties,
   compareAttributes,
@@ -78,7 +78,8 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
   removing: {
     priorSchema: symlinkPriorSchema,
     // A file of an earlier version, where nothing stood before it, gives way to nothing again as a link.
-    extendPrior: (prior) => withForce(prior, "file"),
+    extendPrior: (prior, { path }, host, signal) =>
+      andThen(extendToFile(prior, path, { host, signal }), (extended) => withForce(extended, "file")),
     gone: ({ path }, prior) => goneBeforeFolder(path, prior, "symlink"),
   },
 });

@@ -27,7 +27,7 @@ import {
   noteEnd,
   unendedSchema,
 } from "./shared/kept-lines.ts";
-import { missing } from "./shared/missing.ts";
+import { missing } from "./shared/obstacle.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { fileChanges, readText, writeText } from "./shared/text-file.ts";

@@ -24,6 +24,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { wholeText } from "../text-edits.ts";
 import { describeContent } from "./file/content.ts";
+import { extendToFile } from "./file/prior.ts";
 import { act, ask, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
@@ -98,7 +99,14 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
     };
   },
   describe: describeChange,
-  removing: { priorSchema: systemdUnitPriorSchema },
+  removing: {
+    priorSchema: systemdUnitPriorSchema,
+    extendPrior: (prior, spec, host, signal) => extendToFile(prior, pathOf(spec), { host, signal }),
+    withStaying(spec, { pathsIn }) {
+      const place = dropInFolder(spec);
+      return pathsIn(place).includes(place) ? { ...spec, remove_empty: false } : spec;
+    },
+  },
 });
 
 /** The change of what systemd has read of the unit. */

@@ -15,10 +15,10 @@ import { toShownTarget } from "../../internal/link-target.ts";
 import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { extendToFile } from "./file/prior.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
-import { missing } from "./shared/missing.ts";
-import { obstacle } from "./shared/obstacle.ts";
+import { missing, obstacle } from "./shared/obstacle.ts";
 import { readText, writeText } from "./shared/text-file.ts";
 
 const linkPath = "/etc/localtime";
@@ -99,7 +99,10 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
     return { type: "timezone", spec: { name: name ?? "UTC", before } };
   },
   describe: describeChange,
-  removing: { priorSchema: timezonePriorSchema },
+  removing: {
+    priorSchema: timezonePriorSchema,
+    extendPrior: (prior, _spec, host, signal) => extendToFile(prior, linkPath, { host, signal }),
+  },
 });
 
 /** The zone that the link names; null where it is none, or a copy. */

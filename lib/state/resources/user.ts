@@ -2,7 +2,7 @@
  * A user of the machine: its number, groups, home, shell and password. Never touches what is in a home.
  *
  * Linux, with the programs of shadow-utils. On removal a user that we made goes, its home only with `remove_home`; one that
- * was there before gets its properties back. A password hash goes to the machine through standard input and is in no result.
+ * was there before gets back what was declared. A password hash goes to the machine through standard input and is in no result.
  *
  * @example
  * ```yaml
@@ -12,6 +12,7 @@
 import type { Host } from "../../host/host.ts";
 import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { StayingThings } from "../resource.ts";
 import type { Change } from "../result.ts";
 import { hidden } from "../result.ts";
 import type { TextEdit } from "../text-edits.ts";
@@ -19,6 +20,7 @@ import {
   findShadow,
   findUser,
   groupsOf,
+  homeOfNew,
   listGroups,
   type ShadowEntry,
   type UserEntry,
@@ -29,7 +31,6 @@ import { findGroupRows, isKept, membershipPlaces } from "./shared/group-rows.ts"
 import { addMissing } from "./shared/later-prior.ts";
 import { membershipEdit } from "./shared/membership-text.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
-import { readText } from "./shared/text-file.ts";
 import { foreseeUser } from "./user/foresee.ts";
 import { refuseUser, wantedGroups } from "./user/obstacles.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
@@ -49,6 +50,7 @@ export const userResourceType = defineResourceType<UserSpec>({
   summary: "A user of the machine.",
   schema: userSchema,
   identity: (spec) => spec.name,
+  paths: ({ name, ensure }) => (ensure === "present" ? [`~${name}`] : []),
   edits: (spec) => [editOf(spec)],
   check,
   async apply(spec, changes, host, signal) {
@@ -64,7 +66,16 @@ export const userResourceType = defineResourceType<UserSpec>({
       foreseeUser(spec, change, host);
     },
   },
-  removing: { priorSchema: userPriorSchema, extendPrior },
+  removing: {
+    priorSchema: userPriorSchema,
+    extendPrior,
+    // A home goes where the version that made it and the last one say so.
+    asDeclared: (prior, { remove_home }) =>
+      remove_home || prior.spec["remove_home"] !== true
+        ? prior
+        : { ...prior, spec: { ...prior.spec, remove_home } },
+    withStaying,
+  },
 });
 
 /** What it says of the groups it is in; who is not there is in none. */
@@ -92,6 +103,7 @@ function check(spec: UserSpec, host: Host): Change[] {
     : [];
   if (spec.ensure === "absent")
     return user ? [{ property: "ensure", before: "present", after: "absent" }] : changes;
+  if (!user && spec.only_if_there === true) return changes;
   if (!user) changes.push({ property: "ensure", before: "absent", after: "present" });
   const compare = (property: string, before: string | number | null, after?: string | number): void => {
     if (after !== undefined && after !== before) changes.push({ property, before, after });
@@ -99,9 +111,12 @@ function check(spec: UserSpec, host: Host): Change[] {
   compare("uid", user?.uid ?? null, spec.uid);
   compare("group", user && primaryGroup(spec, user, host), spec.group);
   const groups = wantedGroups(spec, host);
-  if (groups) {
+  const left = spec.left_groups ?? [];
+  if (groups || left.length > 0) {
     const before = user ? groupsOf(host, user.name) : [];
-    const after = wantedMembers(groups, before, spec.membership);
+    const after = (groups ? wantedMembers(groups, before, spec.membership) : before).filter(
+      (group) => !left.includes(group),
+    );
     if (before.join() !== after.join()) changes.push({ property: "groups", before, after });
   }
   compare("home", user?.home ?? null, spec.home);
@@ -154,57 +169,104 @@ function compareShadow(spec: UserSpec, user: UserEntry | null, host: Host): Chan
   return changes;
 }
 
-/** The password is kept only where the resource would change it: an old one must not come back for another reason. */
+/** Only what the resource would change is noted: what it leaves alone, such as an old password, must not come back. */
 function capture(spec: UserSpec, host: Host): Prior {
   const { name } = spec;
   const user = findUser(host, name);
   const keepGroup = spec.group !== undefined || listGroups(host).some((group) => group.name === name);
   if (!user) {
-    const removeHome = spec.remove_home && createsHome(spec) && host.files.stat(homeOf(spec, host)) === null;
+    const home = homeOf(spec, host);
+    const removeHome = spec.remove_home && createsHome(spec) && host.files.stat(home) === null;
+    const made = removeHome && { made_home: home };
     return {
       type: "user",
-      spec: { name, ensure: "absent", keep_group: keepGroup, remove_home: removeHome },
+      spec: { name, ensure: "absent", keep_group: keepGroup, remove_home: removeHome, ...made },
     };
   }
   const { uid, gid, home, shell, comment } = user;
+  const group = groupName(gid, host);
   const isLeaving = spec.ensure === "absent";
+  const changes = (property: keyof UserSpec): boolean => isLeaving || spec[property] !== undefined;
   const shadow = asksShadow(spec) || isLeaving ? findShadow(host, name) : null;
   return {
     type: "user",
     spec: {
       name,
       ensure: "present",
-      uid,
-      group: groupName(gid, host),
-      group_gid: gid,
-      groups: groupsOf(host, name),
-      membership: "inclusive",
-      home,
+      ...(!isLeaving && { only_if_there: true }),
+      ...(changes("uid") && { uid }),
+      ...(changes("group") && { group, group_gid: gid }),
+      ...(changes("groups") && captureMemberships(spec, host)),
+      ...(changes("home") && { home }),
       create_home: false,
-      shell,
-      comment,
-      ...captureGroups(spec, groupName(gid, host), host),
+      ...(changes("shell") && { shell }),
+      ...(changes("comment") && { comment }),
+      ...captureGroups(spec, group, host),
       ...(shadow && capturePassword(spec, shadow)),
       ...(isLeaving && { subordinates: { ...subordinatesOf(name, host) } }),
-      ...(shadow && { expires: fromExpiresDay(shadow.expiresDay) }),
+      ...(shadow && changes("expires") && { expires: fromExpiresDay(shadow.expiresDay) }),
     },
   };
 }
 
+/** Who is to be among others leaves what they were not in; of who is to be in nothing else, all is noted. */
+function captureMemberships({ name, groups = [], membership, ensure }: UserSpec, host: Host): JsonObject {
+  const before = groupsOf(host, name);
+  if (ensure === "absent" || membership === "inclusive") return { groups: before, membership: "inclusive" };
+  return { left_groups: groups.filter((group) => !before.includes(group)) };
+}
+
 /** A first version may have left alone what a later one changes. What it locked was not so before. */
 function extendPrior(prior: Prior, spec: UserSpec, host: Host): Prior {
-  const extended = addMissing(prior, capture(spec, host));
+  if (prior.spec["ensure"] === "absent") return noteHome(prior, spec, host);
+  const extended = addGroups(addMissing(...withOneList(prior, capture(spec, host))), spec, host);
   const { locked, shadow, ...rest } = extended.spec;
   if (typeof locked !== "boolean" || typeof shadow !== "string") return extended;
   const bare = bareHash(shadow);
   return { ...extended, spec: { ...rest, shadow: locked ? `!${bare}` : bare } };
 }
 
+/** Memberships are noted as what the user was in, or as what it was not in: never both. Who is to be in nothing else has all noted. */
+function withOneList(prior: Prior, now: Prior): [Prior, Prior] {
+  const { left_groups: left, ...rest } = prior.spec;
+  const { left_groups: _, ...found } = now.spec;
+  if (Array.isArray(prior.spec["groups"])) return [prior, { ...now, spec: found }];
+  const { groups } = found;
+  if (!Array.isArray(left) || !Array.isArray(groups)) return [prior, now];
+  const before = groups.filter((group) => !left.includes(group));
+  return [
+    { ...prior, spec: rest },
+    { ...now, spec: { ...found, groups: before } },
+  ];
+}
+
+/** Groups that a later version adds; of a list that was noted whole they are no part. */
+function addGroups(prior: Prior, spec: UserSpec, host: Host): Prior {
+  const known = prior.spec["left_groups"];
+  if (!Array.isArray(known) || !spec.groups || spec.ensure === "absent") return prior;
+  const more = spec.groups.filter(
+    (group) => !known.includes(group) && !groupsOf(host, spec.name).includes(group),
+  );
+  return more.length === 0 ? prior : { ...prior, spec: { ...prior.spec, left_groups: [...known, ...more] } };
+}
+
+/** Which home was made: earlier versions noted only that one was, and a user who was gone gets another with a later version. */
+function noteHome(prior: Prior, spec: UserSpec, host: Host): Prior {
+  const { remove_home, made_home } = prior.spec;
+  const user = findUser(host, spec.name);
+  const now = user ? { remove_home, made_home: made_home ?? user.home } : capture(spec, host).spec;
+  if (now["remove_home"] !== true) return prior;
+  return { ...prior, spec: toJsonObject({ ...prior.spec, remove_home: true, made_home: now["made_home"] }) };
+}
+
 /** What the account files say of its groups beside their names. Who goes takes his primary group along where it has his name. */
-function captureGroups({ name, ensure, groups }: UserSpec, primary: string, host: Host): JsonObject {
-  if (ensure === "present" && groups === undefined) return {};
-  const rows = ensure === "absent" && primary === name ? findGroupRows(host, primary) : null;
+function captureGroups({ name, ensure, group, groups }: UserSpec, primary: string, host: Host): JsonObject {
   const memberships = membershipPlaces(host, name);
+  if (ensure === "present" && groups === undefined) {
+    const place = group === undefined ? undefined : memberships.find((each) => each.group === primary);
+    return toJsonObject({ ...(place && { group_place: place }) });
+  }
+  const rows = ensure === "absent" && primary === name ? findGroupRows(host, primary) : null;
   return toJsonObject({ memberships, ...(rows && { group_rows: rows }) });
 }
 
@@ -216,9 +278,16 @@ function capturePassword(spec: UserSpec, { password, ages }: ShadowEntry): JsonO
   return bareHash(password) === "" ? { shadow: password } : { locked: isLocked(password) };
 }
 
+/** The group of the user's name, and what is in the home, may be another resource's by now. */
+function withStaying(spec: UserSpec, staying: StayingThings): UserSpec {
+  const { name, ensure } = spec;
+  if (ensure === "present") return spec;
+  const keepsGroup = staying.has("group", name);
+  const keepsHome = staying.pathsIn(`~${name}`, "later").length > 0;
+  return { ...spec, ...(keepsGroup && { keep_group: true }), ...(keepsHome && { remove_home: false }) };
+}
+
 /** Where the home of a new user will be. */
 function homeOf({ name, home }: UserSpec, host: Host): string {
-  if (home !== undefined) return home;
-  const base = /^HOME=(.+)$/m.exec(readText("/etc/default/useradd", host) ?? "")?.[1];
-  return `${base ?? "/home"}/${name}`;
+  return home ?? homeOfNew(name, host);
 }

@@ -82,8 +82,11 @@ export async function standsAsBefore(
   try {
     const changes = await withDeadline(limitsOf(looking), async (signal) => check(signal));
     if (!Array.isArray(changes) || changes.length > 0) return false;
-    // A folder that holds what others put there is in sync with having been none, and stands all the same.
+    // What comes of a spec tells nothing of the machine, and the values of secrets, which are in it, are of the run that captured it.
     if (item.target.type.removing?.capturesFrom === "spec") return true;
+    // What was noted in part says nothing of the rest, which somebody may have changed: nothing of it is to be taken back.
+    if (prior.spec["only_if_there"] === true) return true;
+    // A folder that holds what others put there is in sync with having been none, and stands all the same.
     return isSamePrior(await askBriefly({ ...item, known: null }, looking), prior);
   } catch {
     return false;

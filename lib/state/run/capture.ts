@@ -16,7 +16,7 @@ import type { Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { askPrior, isSamePrior, isUntouched } from "./as-before.ts";
 import type { Traces } from "./observed-host.ts";
-import type { StateItem } from "./state-item.ts";
+import { type StateItem, toCaptured } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";
 
 /** So often what stands may turn out to be another thing while what stood is being written down. */
@@ -38,6 +38,9 @@ export async function captureAll(items: readonly StateItem[], run: StateRun): Pr
     if (item.sameAs || !item.changes || !isToCapture(item)) continue;
     // Parts of what goes may be left for what is as it is to be: it is handed over too, so that it is known whose they are then.
     if (item.changes.length === 0 && !leaving.has(item.resource.type)) continue;
+    // What stands there yet is another thing where the run leads a link on the way elsewhere: it is asked when that is done.
+    const { identity } = run.identities.placedNow(item.resource, run.host, run.changesBegun);
+    if (identity !== item.identity) continue;
     try {
       const capturing = capture(item, run);
       if (capturing) await capturing;
@@ -119,14 +122,26 @@ export async function recapture(item: StateItem, run: StateRun): Promise<void> {
 
 /** Notes of an item that was changed that it is ours now. */
 export function settleSuccess(item: StateItem, run: StateRun, found: readonly Change[]): void {
-  // What was in sync and did no more than follow a trigger stands as it stood.
-  if (found.length > 0 || item.target?.type.removing?.capturesFrom === "spec") item.begun = true;
+  // What was in sync and did no more than follow a trigger stands as it stood. What is known by nothing else is what was done.
+  if (found.length > 0 || hasNothingToUndo(item)) item.begun = true;
   else if (!item.begun) forgetUntouched(item, run);
 }
 
+/** Of what to come back to is a matter of the spec: whether that says nothing. */
+function hasNothingToUndo({ target, prior }: StateItem): boolean {
+  return target?.type.removing?.capturesFrom === "spec" && prior === null;
+}
+
 /** Finds out whether a try that failed changed anything, and forgets what was captured for it where it did not. */
-export async function settleFailure(item: StateItem, run: StateRun, traces: Traces): Promise<void> {
+export async function settleFailure(
+  item: StateItem,
+  run: StateRun,
+  { traces, found }: { traces: Traces; found: readonly Change[] },
+): Promise<void> {
   if (item.removal || item.begun) return;
+  // Work that somebody else had done is no more ours where following a trigger failed.
+  const isSpec = item.target?.type.removing?.capturesFrom === "spec";
+  if (isSpec && found.length === 0 && !hasNothingToUndo(item)) return forgetUntouched(item, run);
   const looking = { host: run.host, clock: run.clock, signal: unstopped };
   const isSame = traces.any && (await isUntouched(item, item.prior, looking));
   if (!traces.any || (isSame && !item.isOurs)) {
@@ -173,7 +188,7 @@ async function handOver(
 ): Promise<void> {
   if (items.length === 0 && watching.length === 0) return;
   if (items.length > 0) await run.host.barrier();
-  const captured = items.map(({ resource, prior, identity }) => ({ resource, prior, identity }));
+  const captured = items.map((item) => ({ ...toCaptured(item), identity: item.identity }));
   await run.beforeChanges?.(captured, watching);
   if (watching.length > 0) run.watchers.tell();
 }

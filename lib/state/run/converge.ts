@@ -81,7 +81,7 @@ async function tryOnce(
     });
     if (working) await working;
   } catch (error) {
-    await settleFailure(item, run, traces);
+    await settleFailure(item, run, { traces, found });
     throw error;
   } finally {
     cut?.release();
@@ -107,13 +107,13 @@ export function isKnownInSync(item: StateItem, run: StateRun): boolean {
 
 /** Tells the caller what is about to be changed. */
 function noteBegun(item: StateItem, run: StateRun): void {
-  const { identity, removal, resource, isOurs } = item;
+  const { identity, noted, removal, resource, isOurs } = item;
   const spelled = declaredIdentity(resource, run.types);
   run.onBegun?.({
     identity,
     ...(spelled !== identity && { spelled }),
     removal,
-    ...(isOurs && !removal && { resource }),
+    ...(isOurs && !removal && { resource: noted }),
   });
   run.changesBegun += 1;
 }

@@ -8,6 +8,7 @@
  * ```
  * What nobody wants any more is dropped, and told.
  */
+import { startOf } from "../../internal/canonical-json.ts";
 import { type OwedTrigger, OwedTriggers } from "../owed.ts";
 import { resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
@@ -76,7 +77,7 @@ export class Debts {
     if (item.others.length > 0) return parts;
     this.#owed.settle(item.identity);
     const dropped = `Its ${owed.trigger}, owed since operation ${owed.operation_id}, is dropped: it is not asked for any more.`;
-    const before = parts.message?.slice(0, longestMessage - dropped.length - 1);
+    const before = parts.message && startOf(parts.message, longestMessage - dropped.length - 1);
     return { ...parts, message: before === undefined ? dropped : `${before} ${dropped}` };
   }
 

@@ -9,7 +9,7 @@
  * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
  */
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
-import { buriedConflict, findBuried, findDifferences } from "../conflicts.ts";
+import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
 import { orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
@@ -25,8 +25,16 @@ import { refuseFights, tellEdits } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
 import { inheritParts, tellDeclaredParts } from "./parts.ts";
-import { holdClaims, outsideOf, requireSameThing, sharersOf } from "./shared-things.ts";
-import { desiredItem, hideSecrets, tellDeclaredPaths, removalItem, type StateItem } from "./state-item.ts";
+import {
+  holdClaims,
+  outsideOf,
+  refuseBuried,
+  requireSameThing,
+  sharersOf,
+  tellDeclared,
+  tellStaying,
+} from "./shared-things.ts";
+import { desiredItem, hideSecrets, place, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { walk } from "./walk.ts";
 import { Watchers } from "./watchers.ts";
@@ -96,7 +104,8 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
     const { failedAnew, ...walked } = await walk(items, run, run.mode === "plan" ? foresight : null);
     const identityOf = (resource: ResolvedResource): string => identities.of(resource);
     const handing = { types, identityOf, host: run.host, desired: run.desired };
-    walked.applied = inheritParts(walked.applied, applied, handing);
+    walked.applied =
+      run.mode === "apply" ? inheritParts(walked.applied, applied, handing) : [...options.applied];
     const error = await settle(run);
     const hasFailed = failedAnew || error !== undefined;
     return { status: statusOf(walked.results, run, hasFailed), ...walked, ...(error && { error }) };
@@ -108,7 +117,9 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
 /** Shows what would be done to whoever may refuse it. */
 async function confirm(items: readonly StateItem[], run: StateRun, foresight: Foresight): Promise<void> {
   const { onResult: _unheard, ...quiet } = run;
-  const { results } = await walk(items, { ...quiet, mode: "plan" }, foresight);
+  // What is foreseen of a machine is not so on it yet.
+  const foreseen = items.map((item) => ({ ...item }));
+  const { results } = await walk(foreseen, { ...quiet, mode: "plan" }, foresight);
   const guard = run.confirm?.(results);
   // Who returns nothing may return anything.
   if (typeof guard === "function") run.guard = guard;
@@ -116,15 +127,19 @@ async function confirm(items: readonly StateItem[], run: StateRun, foresight: Fo
 
 /** Removals, last applied first, then what is desired in its order. */
 function plannedItems(
-  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities" | "scope" | "reveal">,
+  run: Pick<
+    StateRun,
+    "mode" | "desired" | "applied" | "types" | "identities" | "scope" | "reveal" | "holdRemovals"
+  >,
 ): StateItem[] {
   const { mode, desired, applied, types, identities, scope, reveal } = run;
   const wanted = new Map<string, StateItem>();
   const items = inOrder(desired).map((resource) => {
-    const identity = identities.of(resource);
+    const placed = identities.placed(resource);
+    const { identity } = placed;
     const entry = applied.get(identity);
-    const known = entry ? identities.respell(entry, resource) : null;
-    const item = desiredItem(resource, { types, identity, reveal }, known);
+    const item = desiredItem(resource, { types, identity, reveal }, null);
+    place(item, placed, entry ?? null);
     const first = wanted.get(item.identity);
     if (!first || first.resource.skip) wanted.set(item.identity, item);
     else item.sameAs = first;
@@ -138,10 +153,10 @@ function plannedItems(
   }
   // What was applied by an agent that knew of no fight is drift, and told as such.
   if (mode !== "check") {
-    refuseBuried(desired, types);
+    refuseBuried(desired, outsideOf(applied, scope), { identities, types });
     refuseFights(items, outsideOf(applied, scope), { identities, types });
   }
-  tellDeclaredPaths(items, { identities, types }, () => outsideOf(applied, scope));
+  tellDeclared(items, run);
   if (mode !== "check") {
     const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
     const remove = ([identity, entry]: [string, AppliedResource]): StateItem[] => {
@@ -151,15 +166,11 @@ function plannedItems(
     };
     items.unshift(...leaving.reverse().flatMap(remove));
     tellEdits(items, outsideOf(applied, scope), { identities, types, applied });
+    tellStaying(items, outsideOf(applied, scope), { identities, types, applied });
   }
   tellDeclaredParts(items, types, outsideOf(applied, scope));
   hideSecrets(items, [...applied.values()], { types, identities });
   return items;
-}
-
-function refuseBuried(desired: readonly ResolvedResource[], types: StateRun["types"]): void {
-  const [buried] = findBuried(desired, types);
-  if (buried) throw new OrchestratorError("RESOURCE_CONFLICT", { message: buriedConflict(buried).message });
 }
 
 function refuseConflicts(

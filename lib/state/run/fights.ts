@@ -1,11 +1,21 @@
 /** Refuses what would never come to rest: resources of which one undoes what another does. */
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { andThen } from "../../internal/maybe-waiting.ts";
 import { holdsSecret } from "../../internal/secret-mark.ts";
 import { WorkBudget } from "../../internal/work.ts";
 import { fightConflict } from "../conflicts.ts";
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
-import { type Fight, findFights, sharedTexts, type TextClaim, type TextEdit } from "../text-edits.ts";
+import { readText } from "../resources/shared/text-file.ts";
+import {
+  type Fight,
+  findFights,
+  namedBy,
+  sharedTexts,
+  type TextClaim,
+  type TextEdit,
+} from "../text-edits.ts";
 import type { Identities } from "./identities.ts";
 import { read } from "./prepared.ts";
 import { contradictsApplied } from "./shared-things.ts";
@@ -36,10 +46,11 @@ export function refuseFights(
     { target, item }: Pick<Claim, "item"> & Pick<StateItem, "target">,
   ): Claim[] => {
     if (!target || resource.skip) return [];
-    return (target.type.edits?.(target.spec) ?? []).map((edit) => {
-      const text = edit.of.startsWith("/") ? identities.realPath(edit.of) : edit.of;
-      return { resource, identity: identities.of(resource), text, edit, target, item };
-    });
+    return (target.type.edits?.(target.spec) ?? []).flatMap((edit) =>
+      textsOf(edit, identities).map((text) => {
+        return { resource, identity: identities.of(resource), text, edit, target, item };
+      }),
+    );
   };
   const others = outside.flatMap((resource) => {
     // The run knows its own secrets alone.
@@ -60,9 +71,16 @@ export function refuseFights(
   }
 }
 
+/** What names a text on this machine. */
+function textsOf({ of }: TextEdit, identities: Identities): string[] {
+  const reals = (path: string): string[] =>
+    identities.inHomes(path).map((place) => identities.realPath(place));
+  return [...new Set(namedBy(of, reals))];
+}
+
 /**
- * Tells each removal that asks for it what others, which were applied and stay, make of the texts that it would bring back. Those
- * that come with the run come after it.
+ * Tells each removal what others, which were applied and stay, make of the texts that it would bring back: it leaves a part that they
+ * would make again. Those that come with the run come after it.
  *
  * @param outside - What modules were applied with that the run is not about.
  */
@@ -75,20 +93,72 @@ export function tellEdits(
     applied,
   }: { identities: Identities; types: ResourceTypes; applied: ReadonlyMap<string, unknown> },
 ): void {
-  const asking = items.filter(({ removal, target }) => removal && target?.type.removing?.withEdits);
+  const asking = items.filter(({ removal, target }) => removal && target?.type.edits);
   if (asking.length === 0) return;
   const staying = items.filter(({ removal, identity }) => !removal && applied.has(identity));
   const others = outside.map((resource) => ({ resource, ...read(resource, types) }));
   const edits = [...staying, ...others].flatMap(({ resource, target }) =>
-    resource.skip || !target ? [] : (target.type.edits?.(target.spec) ?? []),
+    resource.skip || !target || holdsSecret(resource.spec) ? [] : (target.type.edits?.(target.spec) ?? []),
   );
-  const editsOf = (path: string): TextEdit[] => {
-    const real = identities.realPath(path);
-    return edits.filter(({ of }) => of.startsWith("/") && identities.realPath(of) === real);
+  const named = edits.flatMap((edit) => textsOf(edit, identities).map((text) => ({ text, edit })));
+  const sharing = (own: TextEdit): TextEdit[] => {
+    const texts = textsOf(own, identities);
+    return named.filter(({ text }) => texts.includes(text)).map(({ edit }) => edit);
   };
+  const editsOf = (path: string): TextEdit[] => sharing({ of: path, edit: null });
   for (const item of asking) {
     const { type, spec } = item.target!;
     item.target = { type, spec: type.removing?.withEdits?.(spec, editsOf) ?? spec };
+    leaveShared(item, { sharing, placesOf: (path) => identities.inHomes(path) });
+  }
+}
+
+/** Has a removal find nothing to do where it would change what somebody else makes of the text, and nobody would have to make it again now. */
+function leaveShared(
+  item: StateItem,
+  {
+    sharing,
+    placesOf,
+  }: { sharing: (own: TextEdit) => TextEdit[]; placesOf: (path: string) => readonly string[] },
+): void {
+  const { type, spec } = item.target!;
+  // Who asks for the edits of others minds them itself.
+  if (type.removing?.withEdits) return;
+  const shared = (type.edits?.(spec) ?? []).flatMap((own) => {
+    const others = sharing(own);
+    if (others.length === 0 || own.isNoFile === true || !/^[/~]/.test(own.of)) return [];
+    return placesOf(own.of).map((path) => ({ path, own, others }));
+  });
+  if (shared.length === 0) return;
+  const check: ResourceType["check"] = (of, host, signal) =>
+    andThen(type.check(of, host, signal), (changes) => {
+      const isUndone = changes.length > 0 && shared.some((text) => undoes(text, host));
+      item.isShared = isUndone;
+      return isUndone ? [] : changes;
+    });
+  item.target = { type: Object.create(type, { check: { value: check } }) as ResourceType, spec };
+}
+
+/** Whether what one makes of a file would be changed back by others, who would leave it as it is now. */
+function undoes(
+  { path, own, others }: { path: string; own: TextEdit; others: readonly TextEdit[] },
+  host: Host,
+): boolean {
+  // In a home its user may have put a link.
+  const inHome = own.of.startsWith("~") ? own.of.slice(own.of.indexOf("/")) : null;
+  try {
+    const files = inHome === null ? host.files : host.files.below(path.slice(0, -inHome.length));
+    const text = files.stat(path)?.kind === "file" ? readText(path, { files }) : null;
+    const made = own.edit ? own.edit(text) : text;
+    if (made === text) return false;
+    const lost = linesLost(text, made);
+    return others.some(
+      (other) => mayWant(lost, other) && leaves(other, text) && !(leaves(other, made) ?? true),
+    );
+  } catch (error) {
+    // Whatever can't be read so says that itself, where it matters.
+    if (isOrchestratorError(error)) return false;
+    throw error;
   }
 }
 
@@ -111,4 +181,32 @@ function guard({ item, resource: second, text }: Claim, owner: Claim): void {
     await type.apply(...making);
   };
   item.target = { type: Object.create(type, { apply: { value: apply } }) as ResourceType, spec };
+}
+
+function leaves({ edit }: TextEdit, text: string | null): boolean | null {
+  return edit === null ? null : edit(text) === text;
+}
+
+/** Whether one may miss the lines that a text loses. Of the many lines that modules have in one file each is asked of these alone. */
+function mayWant(lost: string | null, other: TextEdit): boolean {
+  if (lost === null || other.isOneLine !== true) return true;
+  try {
+    return leaves(other, lost) === true && leaves(other, "") === false;
+  } catch (error) {
+    if (isOrchestratorError(error)) return true;
+    throw error;
+  }
+}
+
+/** The lines that a text loses where it loses some and nothing else about it is another; null where there is more to it. */
+function linesLost(text: string | null, made: string | null): string | null {
+  if (text === null || made === null) return null;
+  const kept = made.split("\n");
+  let at = 0;
+  const lost = text.split("\n").filter((line) => {
+    if (line !== kept[at]) return true;
+    at += 1;
+    return false;
+  });
+  return at === kept.length ? lost.map((line) => `${line}\n`).join("") : null;
 }

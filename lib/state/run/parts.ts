@@ -137,7 +137,8 @@ function inheritTexts(
     const text = entry.prior && notedText(entry.prior, types, host);
     if (!text) continue;
     const { notes, place } = texts.get(text.name) ?? { notes: {}, place: placeOf(entry) };
-    texts.set(text.name, { notes: withNotes(notes, text.notes), place });
+    const more = entry.resource.removal === "keep" ? withoutModes(text.notes) : text.notes;
+    texts.set(text.name, { notes: withNotes(notes, more), place });
   }
   if (texts.size === 0) return [...after];
   return after.map((entry) => {
@@ -146,7 +147,7 @@ function inheritTexts(
     const name = type ? textOf(prior, types) : null;
     const text = name === null ? undefined : texts.get(name);
     if (!type || !text || placeOf(entry) < text.place) return entry;
-    const noted = { ...prior, spec: withNotes(prior.spec, text.notes) };
+    const noted = { ...prior, spec: withNotes(prior.spec, text.notes, modeNotes) };
     return readPrior(noted, type) ? { ...entry, prior: noted } : entry;
   });
 }
@@ -159,19 +160,38 @@ interface NotedText {
 
 /** What a part of a text noted of the whole; null = nothing. */
 function notedText(prior: Prior, types: ResourceTypes, host: Digests): NotedText | null {
-  const { remove_empty } = prior.spec;
   const unended = notedEnd(prior.spec, host);
   const end = unended !== undefined && { unended };
-  const made = remove_empty !== undefined && { remove_empty };
-  const name = end || made ? textOf(prior, types) : null;
-  return name === null ? null : { name, notes: { ...end, ...made } };
+  const kept = ["remove_empty", ...modeNotes].flatMap((note) => {
+    const value = prior.spec[note];
+    return value === undefined ? [] : [[note, value] as const];
+  });
+  const name = end || kept.length > 0 ? textOf(prior, types) : null;
+  return name === null ? null : { name, notes: { ...end, ...Object.fromEntries(kept) } };
 }
 
-/** What was noted, and what another noted of the same text. */
-function withNotes(spec: JsonObject, more: JsonObject): JsonObject {
+/** Modes of what a text is in: each part saw them as the one before had left them. */
+const modeNotes = ["folder_mode", "file_mode"] as const;
+
+/** What is let go stays in what it is in, as that is. */
+function withoutModes(notes: JsonObject): JsonObject {
+  const left = Object.entries(notes).filter(([note]) => !modeNotes.some((mode) => mode === note));
+  return Object.fromEntries(left);
+}
+
+/**
+ * What was noted, and what another noted of the same text.
+ *
+ * @param seen - What counts as the other noted it, and only where both did: what came later saw it changed.
+ */
+function withNotes(spec: JsonObject, more: JsonObject, seen: readonly string[] = []): JsonObject {
   const [own, other] = [spec["unended"], more["unended"]];
   const ends = typeof own === "string" && typeof other === "string" && { unended: bothEnds(own, other) };
-  return { ...more, ...spec, ...ends };
+  const noted: JsonObject = { ...more, ...spec, ...ends };
+  for (const note of seen)
+    if (spec[note] === undefined) delete noted[note];
+    else noted[note] = more[note] ?? spec[note];
+  return noted;
 }
 
 function textOf(prior: Prior, types: ResourceTypes): string | null {

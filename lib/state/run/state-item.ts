@@ -1,20 +1,29 @@
 /** What the engine knows about one resource while a run lasts. */
 import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
-import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
-import type { ResolvedResource } from "../resource.ts";
+import {
+  aspectsSaid,
+  type PathsSaid,
+  type Prior,
+  type ResourceType,
+  type ResourceTypes,
+} from "../resource-type.ts";
+import type { ResolvedResource, StayingThings } from "../resource.ts";
 import type { Change } from "../result.ts";
 import type { AppliedResource } from "./applied-resource.ts";
 import { distinct, withClaims } from "./claims.ts";
-import type { Identities } from "./identities.ts";
+import type { Identities, Placed } from "./identities.ts";
 import { invalid, keyOf, read, readRevealed, type Reveal, unknownType } from "./prepared.ts";
+import { movePrior } from "./real-paths.ts";
 
 /** One thing to look at and perhaps to change: a desired resource, or what one that is not desired any more came from. */
 export interface StateItem {
   readonly resource: ResolvedResource;
   /** Module and id. */
   readonly key: string;
-  /** What it is about, across types. */
-  readonly identity: string;
+  /** What it is about, across types. Another thing where a link on the way is led elsewhere while the run lasts. */
+  identity: string;
+  /** The resource as it is noted when it was applied: with the links on the way followed. */
+  noted: ResolvedResource;
   /** Whether the resource is to be taken away, which is: its prior is converged to. */
   readonly removal: boolean;
   /** Of a removal: whether the last run failed at it, too. */
@@ -24,9 +33,9 @@ export interface StateItem {
   /** Why it can't be worked with at all. */
   readonly fault: OrchestratorError | null;
   /** What an earlier run left to come back to; null = nothing. */
-  readonly known: Prior | null;
+  known: Prior | null;
   /** Whether an earlier run changed it. */
-  readonly isOurs: boolean;
+  isOurs: boolean;
   /** What stood before, as far as it was asked for; `known` until then. */
   prior: Prior | null;
   /** Whether what stood before has been handed to the caller, by this run or an earlier one. */
@@ -35,6 +44,8 @@ export interface StateItem {
   begun: boolean;
   /** Of a removal that did not succeed: whether the thing stands as it did before us all the same. */
   isAsBefore: boolean;
+  /** Of a removal: whether it leaves what another resource, which stays, has in the same text. */
+  isShared: boolean;
   /** What the last check found; null where there was none or it failed. */
   changes: Change[] | null;
   /** Why the last check failed. */
@@ -51,34 +62,7 @@ export interface StateItem {
   hides: "nothing" | "diffs" | "values";
 }
 
-/**
- * Tells each item that asks for it which paths the items are about. Those that are skipped are about none.
- *
- * @param beside - Gives resources that are no items and declare their paths all the same.
- */
-export function tellDeclaredPaths(
-  items: readonly StateItem[],
-  { identities, types }: { identities: Identities; types: ResourceTypes },
-  beside: () => readonly ResolvedResource[] = () => [],
-): void {
-  if (!items.some(({ target }) => target?.type.planning?.withDeclaredPaths)) return;
-  const others = beside().map((resource) => ({ resource, ...read(resource, types) }));
-  const paths = [...items, ...others].flatMap(({ target, resource }) =>
-    target && !resource.skip ? pathsOf(target) : [],
-  );
-  const reals = paths.map((path) => identities.realPath(path));
-  for (const item of items) {
-    const { target } = item;
-    const { planning } = target?.type ?? {};
-    if (!target || !planning?.withDeclaredPaths) continue;
-    const [own = ""] = pathsOf(target);
-    const real = identities.realPath(own);
-    const inside = reals.filter((path) => path.startsWith(`${real}/`));
-    const spelled = real === own ? inside : inside.map((path) => own + path.slice(real.length));
-    const spec = planning.withDeclaredPaths(target.spec, [...paths, ...spelled]);
-    item.target = { type: target.type, spec };
-  }
-}
+type Target = NonNullable<StateItem["target"]>;
 
 /**
  * Notes whose results would show what a sensitive resource put on the machine: a diff quotes the lines around a change, and
@@ -107,10 +91,53 @@ export function hideSecrets(
   }
 }
 
-/** The paths that a resource makes or edits. */
-export function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly string[] {
-  if (type.paths) return type.paths(spec);
-  const path: unknown = (spec as { path?: unknown }).path;
+/** The paths that a resource makes or edits, but for those in the home of an account. */
+export function pathsOf(target: Target): readonly string[] {
+  return declaredPaths(target).filter((path) => path.startsWith("/"));
+}
+
+/** The paths that a resource makes or edits, on this machine. */
+export function placesOf(target: Target, identities: Identities): readonly string[] {
+  return declaredPaths(target).flatMap((path) => identities.inHomes(path));
+}
+
+/** Those of them whose mode it says. */
+export function modesOf({ type, spec }: Target, identities: Identities): readonly string[] {
+  const { mode } = spec as { mode?: unknown };
+  const paths = type.modes?.(spec) ?? (mode === undefined ? [] : ownPath(spec));
+  return paths.flatMap((path) => identities.inHomes(path));
+}
+
+/** What a resource says of paths, on this machine. */
+export function saidBy(target: Target, identities: Identities): PathsSaid {
+  const { ensure, owner, group } = target.spec as Record<string, unknown>;
+  const own = placesOf(target, identities);
+  const edits = target.type.edits?.(target.spec) ?? [];
+  // That a line is absent says of its file that it is there.
+  const wantsNothing = ensure === "absent" && edits.some(({ isWhole }) => isWhole === true);
+  return {
+    absent: wantsNothing ? own : [],
+    whole: edits.some(({ isWhole }) => isWhole === true) ? own : [],
+    content: edits.flatMap(({ of, takesAny }) =>
+      takesAny || !/^[/~]/.test(of) ? [] : identities.inHomes(of),
+    ),
+    mode: modesOf(target, identities),
+    owner: owner === undefined ? [] : own,
+    group: group === undefined ? [] : own,
+  };
+}
+
+/** What is worked out of each thing that may be said of paths. */
+export function mapSaid<To>(to: (aspect: keyof PathsSaid) => To): Record<keyof PathsSaid, To> {
+  return Object.fromEntries(aspectsSaid.map((each) => [each, to(each)])) as Record<keyof PathsSaid, To>;
+}
+
+function declaredPaths({ type, spec }: Target): readonly string[] {
+  return type.paths?.(spec) ?? ownPath(spec);
+}
+
+function ownPath(spec: unknown): readonly string[] {
+  const { path } = spec as { path?: unknown };
   return typeof path === "string" ? [path] : [];
 }
 
@@ -125,11 +152,40 @@ export function desiredItem(
 }
 
 /** What is to be noted of an item that was worked on: what we changed, or found as it is to be. */
-export function toApplied({ resource, prior, isOurs, begun, others, held }: StateItem): AppliedResource {
-  const entry = { resource, prior, ...(prior === null && (isOurs || begun) && { changed: true as const }) };
+export function toApplied(item: StateItem): AppliedResource {
+  const { noted, prior, isOurs, begun, others, held } = item;
+  const changed = prior === null && (isOurs || begun) && { changed: true as const };
+  const entry = { ...toCaptured(item), ...changed };
   // Most things are of one module, and a run notes thousands.
   if (others.length === 0 && held.length === 0) return entry;
-  return withClaims(entry, distinct([resource, ...others, ...held]));
+  return withClaims(entry, distinct([noted, ...others, ...held]));
+}
+
+/** An item and what stood before it, as both are noted. */
+export function toCaptured({
+  resource,
+  noted,
+  prior,
+}: StateItem): Pick<AppliedResource, "resource" | "prior"> {
+  const { path: declared } = resource.spec;
+  const { path: real } = noted.spec;
+  const isMoved = prior !== null && typeof declared === "string" && typeof real === "string";
+  return { resource: noted, prior: isMoved ? movePrior(prior, declared, real) : prior };
+}
+
+/**
+ * Tells an item which thing it is about on this machine, and what is known of that.
+ *
+ * @param entry - What is applied to the thing; null = nothing.
+ */
+export function place(item: StateItem, { identity, noted }: Placed, entry: AppliedResource | null): void {
+  const { path: declared } = item.resource.spec;
+  const { path: real } = noted.spec;
+  const prior = entry?.prior ?? null;
+  const isMoved = prior !== null && typeof declared === "string" && typeof real === "string";
+  // With the path that it is declared with.
+  const known = isMoved ? movePrior(prior, real, declared) : prior;
+  Object.assign(item, { identity, noted, ...knownOf(entry && { ...entry, prior: known }) });
 }
 
 /**
@@ -158,8 +214,6 @@ export function removalItem(
   return newItem({ ...base, target: going ? inTurn(going, target) : target }, entry);
 }
 
-type Target = NonNullable<StateItem["target"]>;
-
 function readPrior(type: ResourceType, { spec }: Prior): Target | null {
   const found = (type.removing?.priorSchema ?? type.schema).safeParse(spec);
   return found.success ? { type, spec: found.data } : null;
@@ -169,9 +223,10 @@ type Making = ResourceType["apply"];
 
 /** What comes to one and then to the other, as one target: as long as there is something to do for the first, only that is told. */
 function inTurn(first: Target, last: Target): Target {
+  let gone = first.spec;
   const look: ResourceType["check"] = async (_spec, host, signal) => {
     try {
-      return await first.type.check(first.spec, host, signal);
+      return await first.type.check(gone, host, signal);
     } catch (error) {
       // What stands there is none of its own any more: what stood before, or what somebody else put there.
       if (isOrchestratorError(error) && error.details["kind"] !== undefined) return [];
@@ -180,22 +235,29 @@ function inTurn(first: Target, last: Target): Target {
   };
   const making =
     (by: (type: ResourceType) => Making): Making =>
-    async (...[, , host, signal]) => {
+    async (...[spec, , host, signal]) => {
       const going = await look(null, host, signal);
-      if (going.length > 0) await by(first.type)(first.spec, going, host, signal);
-      const coming = await last.type.check(last.spec, host, signal);
-      if (coming.length > 0) await by(last.type)(last.spec, coming, host, signal);
+      if (going.length > 0) await by(first.type)(gone, going, host, signal);
+      const coming = await last.type.check(spec, host, signal);
+      if (coming.length > 0) await by(last.type)(spec, coming, host, signal);
     };
   const type = {
     checksWithPrograms: first.type.checksWithPrograms === true || last.type.checksWithPrograms === true,
     check: async (...call: Parameters<typeof look>): Promise<Change[]> => {
       const going = await look(...call);
-      return going.length > 0 ? going : last.type.check(last.spec, call[1], call[2]);
+      return going.length > 0 ? going : last.type.check(...call);
     },
     apply: making(({ apply }) => apply),
     planning: {
       ...last.type.planning,
       foresee: making(({ planning, apply }) => (planning?.foresee ?? apply) as Making),
+    },
+    removing: {
+      ...last.type.removing,
+      withStaying(spec: unknown, staying: StayingThings): unknown {
+        gone = first.type.removing?.withStaying?.(gone, staying) ?? gone;
+        return last.type.removing?.withStaying?.(spec, staying) ?? spec;
+      },
     },
   };
   return { type: Object.assign(Object.create(last.type) as ResourceType, type), spec: last.spec };
@@ -204,22 +266,23 @@ function inTurn(first: Target, last: Target): Target {
 type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | "target" | "fault">;
 
 function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
-  const known = entry?.prior ?? null;
-  const isOurs = known !== null || entry?.changed === true;
+  const { known, isOurs, prior, captured } = knownOf(entry);
   return {
     resource: parts.resource,
     key: parts.key,
     identity: parts.identity,
+    noted: parts.resource,
     removal: parts.removal,
     isStuck: parts.removal && entry?.stuck === true,
     target: parts.target,
     fault: parts.fault,
     known,
     isOurs,
-    prior: known,
-    captured: isOurs,
+    prior,
+    captured,
     begun: false,
     isAsBefore: false,
+    isShared: false,
     changes: null,
     error: null,
     checkedAt: 0,
@@ -228,4 +291,10 @@ function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
     held: [],
     hides: "nothing",
   };
+}
+
+function knownOf(entry: AppliedResource | null): Pick<StateItem, "known" | "isOurs" | "prior" | "captured"> {
+  const known = entry?.prior ?? null;
+  const isOurs = known !== null || entry?.changed === true;
+  return { known, isOurs, prior: known, captured: isOurs };
 }

@@ -1,8 +1,10 @@
 /** Results, with the values of sensitive resources hidden. The one place where a value leaves the engine. */
 import { errorTable, isOrchestratorError } from "../../errors.ts";
+import { startOf } from "../../internal/canonical-json.ts";
 import type { ResolvedResource } from "../resource.ts";
 import { hidden } from "../result.ts";
 import type { Action, Change, ResourceResult } from "../result.ts";
+import type { Firing } from "../triggers.ts";
 import type { StateItem } from "./state-item.ts";
 
 /** What is known of a result beside its resource. */
@@ -48,7 +50,7 @@ export function failureParts(resource: ResolvedResource, error: unknown): Result
   return {
     outcome: "failed",
     code,
-    message: known && !resource.sensitive ? error.message.slice(0, 4096) : errorTable[code].message,
+    message: known && !resource.sensitive ? startOf(error.message, 4096) : errorTable[code].message,
     ...(typeof exitCode === "number" && { exit_code: exitCode }),
   };
 }
@@ -79,4 +81,25 @@ function hideValues(change: Change): Change {
 
 function hide(value: Change["before"]): Change["before"] {
   return value === null ? null : hidden;
+}
+
+export function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
+  return { outcome: "skipped", skipped_because, ...(message !== undefined && { message }) };
+}
+
+export const heldBack: ResultParts = {
+  outcome: "skipped",
+  skipped_because: "unattended",
+  message: "It is not desired any more, and left for an apply that somebody asks for.",
+};
+
+export function skippedFor(message: string): ResultParts {
+  return { outcome: "skipped", skipped_because: "dependency", message };
+}
+
+/** What happened because of what was watched. */
+export function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
+  if (!firing) return parts;
+  const { causes, owedSince } = firing;
+  return { ...parts, caused_by: causes, ...(owedSince !== null && { owed_since: owedSince }) };
 }

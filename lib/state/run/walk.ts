@@ -10,13 +10,23 @@ import { isToRecapture, recapture } from "./capture.ts";
 import { claimsOn, distinct, withClaims } from "./claims.ts";
 import { converge, isKnownInSync } from "./converge.ts";
 import { Debts } from "./debts.ts";
+import { examineAll } from "./examine.ts";
 import { FailedModules } from "./failed-modules.ts";
 import { type LastAct, LastActs } from "./last-act.ts";
 import { nameMissing } from "./missing-part.ts";
-import { holdsOutside } from "./shared-things.ts";
+import { holdsOutside, isLetGo, mayTake, tellDeclared } from "./shared-things.ts";
 import { Slices } from "./slices.ts";
-import { desiredItem, type StateItem, toApplied } from "./state-item.ts";
-import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
+import { desiredItem, place, type StateItem, toApplied } from "./state-item.ts";
+import {
+  actionOf,
+  failureParts,
+  heldBack,
+  type ResultParts,
+  skippedByCondition,
+  skippedFor,
+  toResult,
+  withCauses,
+} from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
 
 /** Where a walk is. */
@@ -31,11 +41,15 @@ interface Walk {
   readonly applied: Map<string, AppliedResource>;
   /** The things of which this run has noted what is applied. */
   readonly recorded: Set<string>;
+  /** The things that could not be taken away. */
+  readonly left: Set<string>;
   readonly debts: Debts;
   readonly failed: FailedModules;
   readonly last: LastActs;
   removalFailed: boolean;
   failedAnew: boolean;
+  /** Another number after each item that may have changed anything. */
+  moment: number;
 }
 
 /** What came of a walk. */
@@ -62,10 +76,12 @@ export async function walk(
     results: [],
     byKey: new Map(),
     recorded: new Set<string>(),
+    left: new Set<string>(),
     failed: new FailedModules(),
     last: new LastActs(run),
     removalFailed: false,
     failedAnew: false,
+    moment: 0,
   };
   const debts = new Debts(run);
   const state: Walk = { run, foresight, applied, debts, ...begin };
@@ -74,6 +90,7 @@ export async function walk(
   const { last } = state;
   for (const item of inTurn(items, state)) {
     const startedMs = nowMs;
+    relocate(item, state);
     const firing = last.firingOf(item, debts.firingOf(item));
     const decided = decide(item, firing, state);
     const putting = decided ? null : last.putOff(item, firing);
@@ -88,11 +105,41 @@ export async function walk(
     last.note(item, result, () => debts.all());
     debts.note(item, result, firing);
     record(item, result, state);
+    if (item.removal && result.outcome === "failed") await leave(item, items, state);
     const giving = slices.next();
     if (giving) await giving;
   }
   const owed = last.conclude(run.mode === "apply" ? debts.all() : [...run.owed]);
   return { results: state.results, applied: [...applied.values()], ...owed, failedAnew: state.failedAnew };
+}
+
+/**
+ * Looks which thing an item is about when its turn comes: a link on the way that the run was to make may have failed, and a script may
+ * lead one elsewhere. Another thing than was thought has something of its own to come back to.
+ */
+function relocate(item: StateItem, { run, foresight, applied, moment }: Walk): void {
+  if (item.removal || item.resource.skip || run.mode === "check") return;
+  const placed = run.identities.placedNow(item.resource, foresight?.host ?? run.host, moment);
+  const isSame = placed.identity === item.identity;
+  if (isSame && placed.noted.spec["path"] === item.noted.spec["path"]) return;
+  const entry = applied.get(placed.identity) ?? null;
+  place(item, placed, entry);
+  if (isSame) return;
+  item.others = run.scope.outside(entry);
+  item.sameAs = null;
+}
+
+/** What could not be taken away is declared still: nobody else of the run takes it, either. */
+async function leave(
+  item: StateItem,
+  items: readonly StateItem[],
+  { run, left, foresight }: Walk,
+): Promise<void> {
+  left.add(item.identity);
+  const above = items.filter((each) => mayTake(each, item, run));
+  if (above.length === 0) return;
+  tellDeclared(items, run, left);
+  await examineAll(above, run, foresight?.host);
 }
 
 /** The items in their order, what is told of none of them, and then those that were put off. */
@@ -128,20 +175,6 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   const { outcome, action, changes } = same;
   const message = `${resourceKey(same)} says the same; it was done there.`;
   return { outcome, action, changes, message, ...state.foresight?.waitAsSame(item) };
-}
-
-function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
-  return { outcome: "skipped", skipped_because, ...(message !== undefined && { message }) };
-}
-
-const heldBack: ResultParts = {
-  outcome: "skipped",
-  skipped_because: "unattended",
-  message: "It is not desired any more, and left for an apply that somebody asks for.",
-};
-
-function skippedFor(message: string): ResultParts {
-  return { outcome: "skipped", skipped_because: "dependency", message };
 }
 
 /** What must have been done before and was not. A resource whose condition does not hold here holds up nobody. */
@@ -181,12 +214,6 @@ async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | n
   return { ...parts, message: "It is left as it is: it is as before, or holds what others put there." };
 }
 
-function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
-  if (!firing) return parts;
-  const { causes, owedSince } = firing;
-  return { ...parts, caused_by: causes, ...(owedSince !== null && { owed_since: owedSince }) };
-}
-
 /** What differs from a baseline, as it was found, and what has not followed what it watches. */
 function compare(item: StateItem, firing: Firing | null, { host }: StateRun): ResultParts {
   if (!item.changes) return failureParts(item.resource, nameMissing(item.error, host));
@@ -200,6 +227,7 @@ function compare(item: StateItem, firing: Firing | null, { host }: StateRun): Re
 function record(item: StateItem, result: ResourceResult, state: Walk): void {
   const { run } = state;
   state.failedAnew ||= result.outcome === "failed" && !item.isStuck;
+  if (result.outcome !== "unchanged" && result.outcome !== "skipped") state.moment += 1;
   if (item.removal) {
     state.removalFailed ||= result.outcome === "failed";
   } else {
@@ -220,14 +248,8 @@ function tell(result: ResourceResult, { run, results, last }: Walk): void {
   if (!last.isLeft(result)) run.onResult?.(result);
 }
 
-/** Whether its module lets go of what it does not want any more. */
-function isLetGo({ removal, resource }: StateItem): boolean {
-  return removal && resource.removal === "keep";
-}
-
 function recordApplied(item: StateItem, result: ResourceResult, state: Walk): void {
-  const { applied } = state;
-  const { outcome } = result;
+  const [{ applied }, { outcome }] = [state, result];
   if (item.removal) {
     const kept = applied.get(item.identity);
     if (item.others.length > 0 && outcome === "unchanged" && kept) {
@@ -235,7 +257,7 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
       return;
     }
     // What others put into a folder of ours is no reason to forget the folder: it goes when they do.
-    if (outcome === "unchanged" && item.target && holdsOutside(item, state.run)) return;
+    if (outcome === "unchanged" && item.target && (item.isShared || holdsOutside(item, state.run))) return;
     const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
     const entry = applied.get(item.identity);
     if (entry && outcome === "failed" && !state.run.stop.aborted)
@@ -249,10 +271,7 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   const entry = applied.get(item.identity);
   if (!state.recorded.has(item.identity)) applied.set(item.identity, toApplied(item));
   else if (entry)
-    applied.set(
-      item.identity,
-      withClaims(entry, distinct([entry.resource, item.resource, ...claimsOn(entry)])),
-    );
+    applied.set(item.identity, withClaims(entry, distinct([entry.resource, item.noted, ...claimsOn(entry)])));
   state.recorded.add(item.identity);
 }
 

@@ -76,11 +76,12 @@ describe("the file of an installed agent", () => {
   });
 });
 
-async function run(content: string, environment: Record<string, string> = {}) {
+async function run(content: string, environment: Record<string, string> = {}, ...options: string[]) {
   const folder = temporaryFolder();
   const file = join(folder, "agent.conf");
   writeFileSync(file, content);
-  const program = new Program(["agent", "--config", file, "--state-dir", join(folder, "state")], environment);
+  const args = ["agent", "--config", file, "--state-dir", join(folder, "state"), ...options];
+  const program = new Program(args, environment);
   onTestFinished(() => program[Symbol.asyncDispose]());
   return program;
 }
@@ -92,6 +93,20 @@ describe("an agent with a file", () => {
     });
     const [told] = await program.says(/^Orchestrator .*$/m);
     expect(told).toMatch(/ the one that announces itself$/);
+  });
+
+  const byUrl = / ws:\/\/127\.0\.0\.1:2\/agent\/v1$/;
+  const byDiscovery = / the one that announces itself$/;
+  it.each([
+    ["url = http://127.0.0.1:1", "--url", byUrl],
+    ["discover = true", "--url", byUrl],
+    ["url = http://127.0.0.1:1", "--discover", byDiscovery],
+    ["discover = true", "--discover", byDiscovery],
+  ])("goes by what is given beside it: %s and %s", async (content, option, told) => {
+    const value = option === "--url" ? "http://127.0.0.1:2" : `${await freePort()}`;
+    const program = await run(`${content}\n`, {}, option, value);
+    const [line] = await program.says(/^Orchestrator .*$/m);
+    expect(line).toMatch(told);
   });
 
   it("goes by the address in the environment where it has none", async () => {

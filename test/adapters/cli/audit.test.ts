@@ -37,6 +37,7 @@ async function countEvents(): Promise<number> {
   return to_sequence - from_sequence + 1;
 }
 
+const toText = (lines: string[]): string => lines.map((line) => `${line}\n`).join("");
 const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
 
 describe("fleetwright audit list", () => {
@@ -275,6 +276,20 @@ describe("fleetwright audit export", () => {
     expect(readFileSync(file, "utf8")).toBe(printed);
     expect(linesOf(file)).toHaveLength(all - 1);
     expect(await countEvents()).toBe(all);
+  });
+
+  it("writes what may not be removed yet, up to any time", async () => {
+    const young = await startCommandLine({ auditMinimumAgeDays: 30 });
+    await young.print("login", "--key", young.key);
+    const all = (await young.print("audit", "export")).trimEnd().split("\n");
+    const times = all.map((text) => (JSON.parse(text) as { recorded_at: string }).recorded_at);
+    const last = times.at(-1)!;
+    const older = await young.run("audit", "export", "--before", last);
+    expect(older).toMatchObject({ code: 0, stdout: toText(all.slice(0, times.indexOf(last))) });
+    const ahead = await young.print("audit", "export", "--before", "2999-01-01T00:00:00Z");
+    expect(ahead.startsWith(toText(all))).toBe(true);
+    expect(await young.print("audit", "export", "--before", "1999-01-01T00:00:00Z")).toBe("");
+    expect(await young.run("audit", "prune", "--before", last, "--yes")).toMatchObject({ code: 1 });
   });
 
   it("writes all there is where no time is given, and then what came since", async () => {

@@ -210,7 +210,11 @@ describe("restore and verify", () => {
   });
 
   it("say which file can't be read", async () => {
-    const { run } = await startCommandLine();
+    const { run, folder } = await startCommandLine();
+    expect(await run("restore", folder, "--data-dir", join(folder, "new"), "--unsigned")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${folder} can't be read (EISDIR)`),
+    });
     expect(await run("backup", "verify", "/nowhere")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("ENOENT"),

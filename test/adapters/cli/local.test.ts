@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Operation } from "fleetwright";
@@ -50,6 +50,20 @@ describe("this machine alone", () => {
     writeFileSync(join(root, "srv/page"), "broken\n");
     const drift = await local("drift");
     expect(drift).toMatchObject({ code: 3, stdout: expect.stringContaining(": drifted (1 to change") });
+  });
+
+  it("is what it is now, not what it was at the last run", async () => {
+    const facts = join(folder, "state/agent/attributes.d");
+    const file = moduleFile(
+      "row.yaml",
+      "name: row\nresources:\n  - { type: file, path: /row, content: '{{ attributes.custom.row }}' }\n",
+    );
+    mkdirSync(facts, { recursive: true, mode: 0o755 });
+    for (const row of ["4", "5", "6"]) {
+      writeFileSync(join(facts, "rack"), `#!/bin/sh\nsleep 1; echo '{ "row": "${row}" }'\n`, { mode: 0o755 });
+      expect(await local("apply", file, "--state-dir", join(folder, "state"))).toMatchObject({ code: 0 });
+      expect(readFileSync(join(root, "row"), "utf8")).toBe(row);
+    }
   });
 
   it("gets params and tags from options, and tags only for this run", async () => {

@@ -58,6 +58,8 @@ describe("fleetwright metrics", () => {
       await line.print("metrics", "web-1", "load.1", "--step", "5", "--json"),
     ) as MetricHistory;
     expect(json).toMatchObject({ node_id, step_seconds: 5, series: [{ name: "load.1", unit: "count" }] });
+    // So long ago that a step which suits it is longer than any that may be asked for.
+    expect(await line.run("metrics", "web-1", "--from", "1300d")).toMatchObject({ code: 0, stderr: "" });
     expect(await line.run("metrics", "web-1", "--from", "yesterday")).toMatchObject({ code: 2 });
   });
 

@@ -128,6 +128,22 @@ describe("fleetwright channels", () => {
     expect(gone.code).toBe(1);
   });
 
+  it("has the config that a file holds in the place of the one before, and what is set upon it", async () => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const { print, folder } = await start();
+    const file = join(folder, "config");
+    const config = (content: object): void => writeFileSync(file, JSON.stringify(content));
+    config({ url, headers: { "x-old": "c4nary" } });
+    await print("channels", "create", "a", "--type", "webhook", "--config", file);
+    config({ url: `${url}/new` });
+    await print("channels", "update", "a", "--config", file);
+    await print("channels", "test", "a");
+    await print("channels", "update", "a", "--config", file, "--set", `url=${url}/set`);
+    await print("channels", "test", "a");
+    expect(received.map(({ path }) => path)).toEqual(["/new", "/set"]);
+    for (const { headers } of received) expect(headers).not.toHaveProperty("x-old");
+  });
+
   it("refuses a config that is none, without a word of it", async () => {
     const { run, folder } = await start();
     const file = join(folder, "config");

@@ -1,6 +1,11 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { createKeyFile } from "fleetwright/client/node";
 import { patientFetch } from "../../../adapters/cli/patient-fetch.ts";
+import { runIn } from "../../support/command-line.ts";
 import { deferred } from "../../support/deferred.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => {
@@ -68,4 +73,19 @@ it.each([
   expect(told).toEqual(["http://fleet.example:4748 has given no answer for 40 s."]);
   answer();
   await call;
+});
+
+it.each(["login", "logout", "whoami", "agents list"])("%s says so, too", async (command) => {
+  const folder = temporaryFolder();
+  const key = join(folder, "key");
+  createKeyFile(key);
+  mkdirSync(join(folder, "home"));
+  const profile = { url: "http://fleet.example:4748", key, token: "t" };
+  writeFileSync(join(folder, "home", "profile.json"), JSON.stringify(profile));
+  vi.spyOn(globalThis, "fetch").mockImplementation(() => {
+    vi.advanceTimersByTime(10_000);
+    return Promise.resolve(Response.json({ code: "UNAUTHENTICATED" }, { status: 401 }));
+  });
+  const { stderr } = await runIn(folder, command.split(" "));
+  expect(stderr).toContain(said);
 });

@@ -1,7 +1,10 @@
 /** Files that appear, or are replaced, as a whole: whatever the disk does meanwhile. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { replacePrivateFile } from "../../../adapters/cli/private-file.ts";
 import { makeFile } from "../../../adapters/cli/work/new-file.ts";
@@ -35,6 +38,36 @@ test("a disk that is full in the middle leaves the old text, and nothing beside 
   expect(readdirSync(folder)).toEqual(["secrets.key"]);
 });
 
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "nothing stays of a new file where %s ends who makes it",
+  async (signal) => {
+    const folder = temporaryFolder();
+    const program = fileURLToPath(new URL("../../support/making-process.ts", import.meta.url));
+    const child = spawn(process.execPath, ["--import", "tsx", program, join(folder, "fleet.backup")]);
+    await once(child.stdout, "data");
+    expect(readdirSync(folder)).toHaveLength(1);
+    child.kill(signal);
+    expect(await once(child, "exit")).toEqual([null, signal]);
+    expect(readdirSync(folder)).toEqual([]);
+  },
+);
+
+test("a new file on a disk that is full is told by its name, and nothing stays of it", async () => {
+  const path = join(temporaryFolder(), "fleet.backup");
+  const full = await open("/dev/full", "w");
+  const prototype = Object.getPrototypeOf(full) as typeof full;
+  const { appendFile } = prototype;
+  const failing = vi.spyOn(prototype, "appendFile").mockImplementation((data) => appendFile.call(full, data));
+  onTestFinished(async () => {
+    failing.mockRestore();
+    await full.close();
+  });
+  await expect(makeFile(path, (append) => append(after))).rejects.toThrow(
+    `${path} can't be written (ENOSPC).`,
+  );
+  expect(readdirSync(dirname(path))).toEqual([]);
+});
+
 test("a new file whose name can't be made durable is not there, and may be made again", async () => {
   const folder = temporaryFolder();
   const path = join(folder, "fleet.backup");
@@ -47,7 +80,7 @@ test("a new file whose name can't be made durable is not there, and may be made 
     await sync.call(this);
   });
   onTestFinished(() => failing.mockRestore());
-  const make = (): Promise<void> => makeFile(path, (target) => target.appendFile(after));
+  const make = (): Promise<void> => makeFile(path, (append) => append(after));
   await expect(make()).rejects.toThrow("EIO");
   expect(readdirSync(folder)).toEqual([]);
   failing.mockRestore();

@@ -1,9 +1,13 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parseEnvFile } from "../../../adapters/cli/env-file.ts";
 import { secretsKeyFile, secretsKeyOf } from "../../../adapters/cli/work/secrets-key.ts";
 import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
+import { programPath } from "../../support/processes.ts";
 import { MemorySecretsKey } from "../../support/secrets-key.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -62,6 +66,25 @@ describe("fleetwright secrets", () => {
     const { secrets } = servicesOf(server.orchestrator);
     expect(Buffer.from(await secrets.resolveForServer("text")).toString()).toBe("two\nlines\n");
     expect(Buffer.from(await secrets.resolveForServer("bytes")).toString("hex")).toBe("fffefd");
+  });
+
+  it("refuses a file that is no text, and standard input that is none, since nobody could read the value back", async () => {
+    const { run, folder, server } = await start();
+    const path = join(folder, "value");
+    writeFileSync(path, Buffer.from("76fffe31", "hex"));
+    expect(await run("secrets", "set", "raw", "--file", path)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${path} is no text in UTF-8.`),
+    });
+    const home = { FLEETWRIGHT_HOME: join(folder, "home"), FLEETWRIGHT_URL: server.url };
+    const child = spawn(process.execPath, [programPath, "secrets", "set", "raw"], { env: home });
+    child.stdin.end(Buffer.from("76fffe31", "hex"));
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    expect(stderr).toContain("Standard input is no text in UTF-8.");
+    expect(code).toBe(2);
+    expect(await run("secrets", "show", "raw")).toMatchObject({
+      stderr: expect.stringContaining("NOT_FOUND"),
+    });
   });
 
   it("imports a file of variables", async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
@@ -6,6 +6,7 @@ import { createKeyFile, readSigner } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import { readAdminKeys } from "../../../adapters/cli/admin-keys.ts";
 import { runIn, startCommandLine, startSignedIn } from "../../support/command-line.ts";
+import { failCall } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("signing in", () => {
@@ -53,6 +54,17 @@ describe("signing in", () => {
     const { run, print } = await startSignedIn();
     expect(await print("logout")).toBe("Signed out.\n");
     expect(await run("whoami")).toMatchObject({ code: 4 });
+  });
+
+  it("is over after logout on this machine, although the server is away", async () => {
+    const { run, server, folder } = await startSignedIn();
+    const path = join(folder, "home", "profile.json");
+    const profile = (): object => JSON.parse(readFileSync(path, "utf8")) as object;
+    const { token, ...rest } = profile() as { token: string };
+    await server.close();
+    const result = await run("logout");
+    expect([result.code, token]).not.toEqual([0, undefined]);
+    expect(profile()).toEqual(rest);
   });
 
   it.each(["a logout", "a login elsewhere"])(
@@ -121,6 +133,25 @@ describe("a new user", () => {
     const made = await runIn(user, ["init", "--json", "--data-dir", data]);
     const { public_key } = JSON.parse(made.stdout) as { public_key: string };
     expect(readFileSync(join(data, "admin-keys"), "utf8")).toBe(`${public_key}\n`);
+  });
+
+  it("is written on a line of its own among the Admins of a data folder, or not at all", async () => {
+    const [user, data] = [temporaryFolder(), temporaryFolder()];
+    const path = join(data, "admin-keys");
+    const others = `${"ab".repeat(32)} ada`;
+    writeFileSync(path, others);
+    await runIn(user, ["init"]);
+    const { end } = failCall("fsyncSync", 1);
+    const failed = await runIn(user, ["init", "--json", "--data-dir", data]);
+    expect(failed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${path} can't be written (EIO)`),
+    });
+    expect(readFileSync(path, "utf8")).toBe(others);
+    end();
+    const made = await runIn(user, ["init", "--json", "--data-dir", data]);
+    const { public_key } = JSON.parse(made.stdout) as { public_key: string };
+    expect(readAdminKeys(data)).toEqual([{ public_key: "ab".repeat(32), username: "ada" }, { public_key }]);
   });
 
   it("has the name that was given, also as the Admin of a data folder", async () => {

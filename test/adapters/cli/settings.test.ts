@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryStorage, MemoryTransport } from "fleetwright";
@@ -224,6 +224,14 @@ describe("settings of the server", () => {
   it("let a session be shorter than the default of the other", () => {
     expect(read({ FLEETWRIGHT_SESSION_MAX_SECONDS: "600" }).orchestrator).toEqual({ sessionMaxSeconds: 600 });
   });
+});
+
+it("every variable of the command line that its page names is known beside the settings", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../../docs/command-line.md"), "utf8");
+  const named = page.match(/^\| `FLEETWRIGHT_[A-Z_]+`/gm)!.map((row) => row.slice(3, -1));
+  expect(named).toContain("FLEETWRIGHT_PROFILE");
+  const environment = Object.fromEntries(named.map((name) => [name, "x"]));
+  expect(unknownVariables({ ...processContext, environment })).toEqual([]);
 });
 
 it("variables that look like a setting and are none are found, with a guess", () => {

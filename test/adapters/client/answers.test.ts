@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createClient } from "fleetwright/client";
 import type { ClientOptions, Fetch } from "fleetwright/client";
-import { ApiError, toApiError, unreachable } from "../../../adapters/client/api-error.ts";
+import { ApiError, isLasting, toApiError, unreachable } from "../../../adapters/client/api-error.ts";
 import { isPassing, resolveRetry } from "../../../adapters/client/retry.ts";
 
 const problem = { type: "/problems/x", title: "x", status: 409, detail: "It is so.", code: "NEW_CODE" };
@@ -84,6 +84,29 @@ describe("a server that can't be reached", () => {
     expect(message.includes("NODE_EXTRA_CA_CERTS")).toBe(isAdvised);
     expect(message).toContain("can't be reached: its certificate ");
   });
+
+  test.each([
+    ["SELF_SIGNED_CERT_IN_CHAIN", "its certificate is not trusted here"],
+    ["CERT_HAS_EXPIRED", "its certificate has expired by the clock of this machine"],
+    ["CERT_NOT_YET_VALID", "its certificate is not valid yet by the clock of this machine"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another name"],
+    ["ERR_SSL_HTTP_REQUEST", "it does not speak TLS, as https:// asks for"],
+  ])("for %s says that %s, and that no waiting takes that away", (code, words) => {
+    const error = unreachable("https://a", failed(code));
+    expect(error.message).toContain(`https://a can't be reached: ${words} (${code}).`);
+    expect([isLasting(error), isPassing(error)]).toEqual([true, false]);
+    // The same words in an answer of a server are no such reason.
+    const answered = new ApiError({ ...problem, status: 503, code: "UNAVAILABLE" }, failed(code));
+    expect([isLasting(answered), isPassing(answered)]).toEqual([false, true]);
+  });
+
+  test.each(["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "NOT_CERT_HAS_EXPIRED", undefined])(
+    "for %s may be reached a little later",
+    (code) => {
+      const error = unreachable("https://a", failed(code));
+      expect([isLasting(error), isPassing(error)]).toEqual([false, true]);
+    },
+  );
 
   test.each(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG", "ERR_SSL_HTTP_REQUEST"])(
     "for %s says that no TLS is spoken there",

@@ -1,8 +1,6 @@
 import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createClient } from "fleetwright/client";
@@ -11,6 +9,7 @@ import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import { ApiError, unreachable } from "../../../adapters/client/api-error.ts";
 import { readEvents } from "../../../adapters/client/event-stream.ts";
+import { collectGarbage } from "../../support/memory.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -149,8 +148,6 @@ describe("server-sent events", () => {
 });
 
 it("ends when its signal is aborted, also after memory was cleaned up", async () => {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
   const server = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write('id: 1\ndata: {"n":1}\n\n');
@@ -166,7 +163,7 @@ it("ends when its signal is aborted, also after memory was cleaned up", async ()
   })();
   await waitFor(() => expect(seen).toEqual([{ n: 1 }]));
   for (let turn = 0; turn < 10; turn += 1) {
-    collect();
+    collectGarbage();
     await new Promise((resolve) => setImmediate(resolve));
   }
   ended.abort();
@@ -253,6 +250,43 @@ describe("what a server sends", () => {
     await reading;
     const pauses = times.slice(1).map((time, index) => time - times[index]!);
     expect(pauses).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 500, 1_000]);
+  });
+
+  it("is asked for anew where nothing came for a minute, not even a sign of life", async () => {
+    vi.useFakeTimers({ now: 0 });
+    onTestFinished(() => void vi.useRealTimers());
+    const times: number[] = [];
+    const stop = new AbortController();
+    const ended: boolean[] = [];
+    let say = (_text: string): void => {};
+    const open = (_after: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> => {
+      times.push(Date.now());
+      signal.addEventListener("abort", () => ended.push(true));
+      return Promise.resolve(
+        new ReadableStream<Uint8Array>({
+          start: (controller) => void (say = (text) => controller.enqueue(new TextEncoder().encode(text))),
+        }),
+      );
+    };
+    const items: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of readEvents(open, { signal: stop.signal })) items.push(item);
+    })();
+    await vi.advanceTimersByTimeAsync(0);
+    for (const text of [": ping\n\n", "data: 1\n\n", "da"]) {
+      await vi.advanceTimersByTimeAsync(59_000);
+      say(text);
+    }
+    await vi.advanceTimersByTimeAsync(59_999);
+    expect([times, items, ended]).toEqual([[0], [1], []]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([times.length, ended]).toEqual([2, [true]]);
+    say("data: 2\n\n");
+    await vi.advanceTimersByTimeAsync(0);
+    expect(items).toEqual([1, 2]);
+    stop.abort();
+    await reading;
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("is told to be away once of each time that it is", async () => {

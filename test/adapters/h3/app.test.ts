@@ -160,6 +160,8 @@ describe("what stands beside", () => {
     expect(answer.json).toMatchObject({ openapi: "3.1.0" });
     const refused = await server.call({ method: "POST", path });
     expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    const asked = await server.call({ path: `${path}?format=yaml` });
+    expect([asked.status, asked.json]).toEqual([400, expect.objectContaining({ code: "VALIDATION_FAILED" })]);
   });
 
   test("the format of modules is open to every editor", async () => {

@@ -256,6 +256,29 @@ test("a file of another length than the one that was built is closed again", asy
   expect(openPaths()).not.toContain(path);
 });
 
+test("a file that becomes shorter while it is sent breaks the download off, and is closed", async () => {
+  const path = join(temporaryFolder(), "agent.tar.gz");
+  const size = 300_000;
+  const downloads = new Downloads({ ...downloadLimits, most: 1 });
+  const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size, path };
+  const ask = () => downloads.answer({ method: "GET", headers: new Headers(), address: "192.0.2.1" }, file);
+  writeFileSync(path, "");
+  truncateSync(path, size);
+  const reader = (await ask()).body!.getReader();
+  let bytes = (await reader.read()).value!.length;
+  truncateSync(path, 100_000);
+  const readOn = async (): Promise<void> => {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+      bytes += piece.value.length;
+  };
+  await expect(readOn()).rejects.toThrow("The file became shorter while it was sent.");
+  expect(bytes).toBe(100_000);
+  await expect.poll(openPaths).not.toContain(path);
+  // Its place is free.
+  truncateSync(path, size);
+  expect((await (await ask()).arrayBuffer()).byteLength).toBe(size);
+});
+
 /** What this process has open. */
 function openPaths(): string[] {
   return readdirSync("/proc/self/fd").map((fd) => {

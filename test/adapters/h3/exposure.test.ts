@@ -24,14 +24,22 @@ describe("a request", () => {
       { "x-forwarded-proto": "https" },
       true,
     ],
-    [
-      "that a proxy on this machine passes on, whom nobody trusts",
-      [],
-      "127.0.0.1",
-      false,
-      { "x-forwarded-for": "1.2.3.4" },
-      true,
-    ],
+    ...Object.entries({
+      "x-forwarded-for": "1.2.3.4",
+      "x-forwarded-proto": "https",
+      forwarded: "for=1.2.3.4;proto=https",
+      via: "1.1 proxy",
+    }).map(
+      ([name, value]) =>
+        [
+          `that a proxy on this machine passes on with ${name}, whom nobody trusts`,
+          [],
+          "127.0.0.1",
+          false,
+          { [name]: value },
+          true,
+        ] as [string, string[], string, boolean, Record<string, string>, boolean],
+    ),
     ["of a trusted proxy over TLS", proxies, "10.1.1.1", false, { "x-forwarded-proto": "https" }, false],
     [
       "of a trusted proxy on this machine over TLS",

@@ -94,6 +94,11 @@ describe("GET /install.sh", () => {
     [{ "x-forwarded-proto": "https" }, ["127.0.0.1"], "https"],
     [{ "x-forwarded-proto": "https" }, [], "http"],
     [{}, ["127.0.0.1"], "http"],
+    [{ "x-forwarded-proto": "http" }, ["127.0.0.1"], "http"],
+    // What the proxy that is trusted wrote stands last; what stands before, anybody may have sent.
+    [{ "x-forwarded-proto": "https, http" }, ["127.0.0.1"], "http"],
+    [{ "x-forwarded-proto": "http, HTTPS " }, ["127.0.0.1"], "https"],
+    [{ "x-forwarded-proto": "https" }, ["127.0.0.2"], "http"],
   ])("believes %j of a proxy in %j: %s", async (given, trustedProxies, scheme) => {
     const { get } = await start({ agentDir: builtFolder(), trustedProxies });
     const { text } = await get("/install.sh", { host: "fleet.example", ...given });

@@ -6,6 +6,7 @@ import { createRouteNames } from "../../../adapters/h3/route-names.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
 import { startSocketAgent } from "../../support/command-line.ts";
 import { freePort } from "../../support/free-port.ts";
+import { send } from "../../support/http.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const token = "a-token-of-sixteen";
@@ -61,6 +62,19 @@ test("at a port of their own the figures are for whoever asks there, by no name 
   );
   expect((await fetch(`${own}/api/v1/status`)).status).toBe(404);
   expect((await fetch(`${own}/metrics`, { method: "POST" })).status).toBe(404);
+  for (const [host, status] of [
+    [`127.0.0.1:${port}`, 200],
+    ["localhost", 200],
+    ["LOCALHOST:1", 200],
+    [`evil.example:${port}`, 404],
+    [`127.0.0.1.evil.example:${port}`, 404],
+    [`evil.example/127.0.0.1`, 404],
+    [`[::1]:${port}`, 404],
+  ] as const)
+    expect([host, (await send(port, { path: "/metrics", headers: { host } })).status]).toEqual([
+      host,
+      status,
+    ]);
   expect((await fetch(`${server.url}/metrics`)).status).toBe(404);
   await expect(start({ metricsPort: port })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
   await server.close();
@@ -148,8 +162,14 @@ test("each operation is counted as it ends, by kind and how it ended", async () 
   await operations.apply(systemCaller, { ...asked, modules: ["a"] });
   await operations.apply(systemCaller, { ...asked, modules: ["bad"] });
   const text = await read(`${server.url}/metrics`, { authorization: `Bearer ${token}` });
-  const ended = text.split("\n").filter((line) => line.startsWith("fleetwright_server_operations_total{"));
-  expect(ended.toSorted()).toEqual([
+  const endedIn = (told: string) =>
+    told
+      .split("\n")
+      .filter((line) => line.startsWith("fleetwright_server_operations_total{"))
+      .toSorted();
+  const open = { authorization: `Bearer ${token}`, accept: "application/openmetrics-text" };
+  expect(endedIn(await read(`${server.url}/metrics`, open))).toEqual(endedIn(text));
+  expect(endedIn(text)).toEqual([
     'fleetwright_server_operations_total{kind="apply",status="failed"} 1',
     'fleetwright_server_operations_total{kind="apply",status="succeeded"} 2',
     'fleetwright_server_operations_total{kind="plan",status="succeeded"} 1',
@@ -164,12 +184,28 @@ test("OpenMetrics is for who accepts it, and the other form for who asks at the 
   const authorization = `Bearer ${token}`;
   await read(`${server.url}/livez`);
   const open = { authorization, accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" };
+  await server.orchestrator.modules.upload(systemCaller, { content: "name: a\nresources: []\n" });
+  await waitFor(async () => expect(await read(url, open)).toContain('route="/livez",status="200"} 1'));
   const texts = await Promise.all(
     [open, { authorization }, open, { authorization }].map((headers) => read(url, headers)),
   );
   expect(texts.map((text) => text.endsWith("# EOF\n"))).toEqual([true, false, true, false]);
   expect(texts[0]).toContain("# TYPE fleetwright_server_requests counter\n");
   expect(texts[1]).toContain("# TYPE fleetwright_server_requests_total counter\n");
+  // Of what was counted before, both tell the same; memory, time and the requests that ask go on.
+  const figures = (text: string): string[] =>
+    text
+      .split("\n")
+      .filter(
+        (line) =>
+          /^fleetwright_server_(?!resident|cpu|event_loop)/.test(line) && !line.includes('"/metrics"'),
+      )
+      .toSorted();
+  expect(figures(texts[0]!)).toEqual(figures(texts[1]!));
+  const names = new Set(figures(texts[0]!).map((line) => line.slice(19).replace(/[{ ].*/, "")));
+  expect([...names]).toEqual(
+    expect.arrayContaining(["requests_total", "request_duration_seconds_sum", "commit_duration_seconds_sum"]),
+  );
 });
 
 test.each([
@@ -197,6 +233,8 @@ test("strangers can't make up routes", () => {
   ]).flat();
   const made = new Set(urls.map((url) => Object.values(names.of("GET", url)).join(" ")));
   expect([...made].sort()).toEqual(["other other", "rest agents.get", "rest other", "trpc other"]);
+  for (const page of ["/livez", "/readyz", "/metrics", "/docs", "/problems", "/"])
+    expect(names.of("GET", `${page}?x=1`)).toEqual({ surface: "other", route: page });
   expect(names.of("HEAD", "/api/v1/agents?limit=1")).toEqual({ surface: "rest", route: "agents.list" });
   expect(names.of("GET", "/trpc/agents.list,tags.list?batch=1")).toEqual({ surface: "trpc", route: "batch" });
   expect(names.of("GET", "/trpc/constructor")).toEqual({ surface: "trpc", route: "other" });

@@ -24,6 +24,29 @@ describe("listening", () => {
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
   });
 
+  test.each([
+    ["localhost", "localhost", /^(?:127\.0\.0\.1|::1)$/],
+    ["127.0.0.2", "127.0.0.2", /^127\.0\.0\.2$/],
+    ["::1", "[::1]", /^::1$/],
+  ])("at %s needs no TLS, and says how that stands in an address", async (host, shown, address) => {
+    await using server = await listenApp(toyApp(), { port: 0, host });
+    expect([server.url, server.address]).toEqual([
+      `http://${shown}:${server.port}`,
+      expect.stringMatching(address),
+    ]);
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+  });
+
+  test.each(["127.0.0.1.example.net", "localhost.example.net", "1127.0.0.1", "::11", "128.0.0.1"])(
+    "at %s, which only looks like this machine, it needs TLS",
+    async (host) => {
+      await expect(listenApp(toyApp(), { port: 0, host })).rejects.toMatchObject({
+        code: "CONFIGURATION_INVALID",
+        message: expect.stringContaining("needs TLS") as string,
+      });
+    },
+  );
+
   test("a busy port is an error, never another port", async () => {
     await using first = await listenApp(toyApp(), { port: 0 });
     await expect(listenApp(toyApp(), { port: first.port })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });

@@ -99,7 +99,12 @@ it("who may not make a call is told so before the form of its input is", async (
   expect((await send(server.port, { path, headers: { authorization: viewer } })).status).toBe(403);
   expect(denied()).toBe(before + 1);
   expect((await send(server.port, { path })).status).toBe(401);
-  for (const wrong of [path, "/trpc/agents.list?input=%7B%7D&input=%7B%7D"]) {
+  for (const wrong of [
+    path,
+    "/trpc/agents.list?input=%7B%7D&input=%7B%7D",
+    "/trpc/agents.list?batch=1&batch=1",
+    "/trpc/agents.list?batch=&batch=1&input=%7B%7D",
+  ]) {
     const { status, text } = await send(server.port, { path: wrong, headers: { authorization } });
     expect([status, text]).toEqual([400, expect.stringContaining(" twice.")]);
   }

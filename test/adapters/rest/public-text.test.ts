@@ -39,6 +39,19 @@ describe("a text that everybody gets alike", () => {
     const [first, second] = await Promise.all([shown.for("br"), shown.for("br")]);
     expect(first.body).toBe(second.body);
   });
+
+  it("is made once, by who asks first, and again where it could not be made", async () => {
+    let made = 0;
+    const late = new PublicText(async () => {
+      made += 1;
+      if (made === 1) throw new Error("Not yet.");
+      return text;
+    });
+    await expect(Promise.all([late.for("br"), late.for(null)])).rejects.toThrow("Not yet.");
+    expect(made).toBe(1);
+    for (const accepted of ["gzip", null, "br"]) await late.for(accepted);
+    expect(made).toBe(2);
+  });
 });
 
 describe("on a server", () => {

@@ -69,6 +69,20 @@ describe("a page", () => {
     expect(write({ items: [], next_cursor: null })).toEqual({ items: [], next_cursor: null });
   });
 
+  test("is kept for 32 places of a list, and goes with the one that was written longest ago", () => {
+    const { render } = counted(page);
+    const items = [web()];
+    const at = (place: number) => render({ items, next_cursor: `p${place}` })?.body;
+    const first = Array.from({ length: 32 }, (_, place) => at(place));
+    expect(first.map((body, place) => at(place) === body)).toEqual(first.map(() => true));
+    // Another text at the oldest place makes it the newest.
+    const other = [web("b")];
+    const anew = render({ items: other, next_cursor: "p0" })?.body;
+    at(32);
+    expect(render({ items: other, next_cursor: "p0" })?.body).toBe(anew);
+    expect([at(2) === first[2], at(31) === first[31], at(1) === first[1]]).toEqual([true, true, false]);
+  });
+
   test("goes the long way where an item may change, is faulty, or the answer is no page", () => {
     const { render } = counted(page);
     expect(render({ items: [web(), { name: "b", tags: {} }], next_cursor: null })).toBeNull();

@@ -125,6 +125,32 @@ it("tries in turn where an orchestrator was and where it says that it is, until 
   expect(readFileSync(join(stateDir, "discovered.json"), "utf8")).toContain("ws://new");
 });
 
+it("dials the place first that took it in last, and the other where that fails, also after an announcement from elsewhere", async () => {
+  const { discovered, own, announce, dialled, dial } = await scene();
+  await announce("ws://here");
+  await dial();
+  await own.set(ours.publicKey);
+  discovered.accepted();
+  // Such as its address in another network.
+  await announce("ws://there");
+  await dial();
+  await dial();
+  expect(dialled.slice(1)).toEqual(["ws://there", "ws://here"]);
+  for (let connection = 0; connection < 3; connection += 1) {
+    discovered.accepted();
+    await announce("ws://there");
+    await dial();
+  }
+  expect(dialled.slice(3)).toEqual(["ws://here", "ws://here", "ws://here"]);
+  await dial();
+  await dial();
+  expect(dialled.slice(6)).toEqual(["ws://there", "ws://here"]);
+  await dial();
+  discovered.accepted();
+  await dial();
+  expect(dialled.slice(8)).toEqual(["ws://there", "ws://there"]);
+});
+
 it("is told of a new place once, and dials it next, whichever's turn it is", async () => {
   const { discovered, own, announce, dialled, dial, found } = await scene();
   await announce("ws://old");

@@ -29,6 +29,52 @@ test("a gap that could not be told is told with the next connection, once", () =
   delivery.pause();
 });
 
+test.each([
+  { end: "of which all is acknowledged", acknowledged: 3_000, told: [true, false, false, false] },
+  { end: "of which a part is acknowledged", acknowledged: 2_000, told: [true, true, false, false] },
+  { end: "of which nothing is acknowledged", acknowledged: 0, told: [true, true, false, false] },
+])("a gap is told again after a connection $end", ({ acknowledged, told }) => {
+  const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
+  const gaps: boolean[] = [];
+  const send = (message: AgentMessage): boolean => message.type === "metrics" && gaps.push(message.gap) > 0;
+  const delivery = new MetricDelivery({ backlog, clock: new FakeClock(), send });
+  const take = (at: number): void => {
+    backlog.add({ at, values: { "load.1": 1 } });
+    delivery.taken({ at, values: { "load.1": 1 } });
+  };
+  for (const at of [1_000, 2_000, 3_000, 9_000]) take(at);
+  backlog.dropAfter(5_000);
+  delivery.begin();
+  delivery.acknowledge(acknowledged);
+  delivery.pause();
+  take(4_000);
+  delivery.begin();
+  delivery.acknowledge(4_000);
+  take(5_000);
+  delivery.acknowledge(5_000);
+  delivery.pause();
+  take(6_000);
+  delivery.begin();
+  expect(gaps).toEqual(told);
+  delivery.pause();
+});
+
+test("a gap that nobody has acknowledged in three minutes is told again with what is sent then", async () => {
+  const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
+  const clock = new FakeClock();
+  const gaps: boolean[] = [];
+  const send = (message: AgentMessage): boolean => message.type === "metrics" && gaps.push(message.gap) > 0;
+  const delivery = new MetricDelivery({ backlog, clock, send });
+  for (const at of [1_000, 9_000]) backlog.add({ at, values: { "load.1": 1 } });
+  backlog.dropAfter(5_000);
+  delivery.begin();
+  await clock.advance(180_000);
+  delivery.acknowledge(1_000);
+  await clock.advance(180_000);
+  expect(gaps).toEqual([true, true]);
+  delivery.pause();
+});
+
 test("a connection begins anew: all is sent at once, and waited for as at first, however long nobody answered before", async () => {
   const backlog = new SampleBacklog(join(temporaryFolder(), "metrics"), new RecordingLogger());
   const clock = new FakeClock();

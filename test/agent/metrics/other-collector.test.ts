@@ -66,19 +66,56 @@ test("a machine without /proc is measured by what the package finds", async () =
   });
 });
 
-test("what the package can't find out is left out, and all else is there", async () => {
-  const { collector } = begin(() =>
-    figures({
-      currentLoad: new Error("no"),
-      mem: { total: 1_000, available: null, swaptotal: -1, swapused: Number.NaN },
-      networkStats: [{ iface: "en0", rx_bytes: null, tx_bytes: 5, rx_errors: -1, tx_errors: 0 }],
-    }),
-  );
+/** What each answer of the package is measured as: of two looks, whose counters rise from one to the other. */
+const measuredAs: [answer: keyof SystemInformation, field: string, names: readonly string[]][] = [
+  ["currentLoad", "currentLoad", ["cpu.percent"]],
+  ["currentLoad", "currentLoadUser", ["cpu.percent{state=user}"]],
+  ["currentLoad", "currentLoadSystem", ["cpu.percent{state=system}"]],
+  ["currentLoad", "currentLoadIdle", ["cpu.percent{state=idle}"]],
+  ["currentLoad", "avgLoad", ["load.1"]],
+  ["mem", "total", ["memory.total_bytes", "memory.used_bytes"]],
+  ["mem", "available", ["memory.used_bytes"]],
+  ["mem", "swaptotal", ["swap.total_bytes"]],
+  ["mem", "swapused", ["swap.used_bytes"]],
+  ["fsSize", "size", ["mount.total_bytes{path=/}"]],
+  ["fsSize", "used", ["mount.used_bytes{path=/}"]],
+  ["networkStats", "rx_bytes", ["network.receive_bytes_per_second{interface=en0}"]],
+  ["networkStats", "tx_bytes", ["network.transmit_bytes_per_second{interface=en0}"]],
+  ["networkStats", "rx_errors", ["network.receive_errors_per_second{interface=en0}"]],
+  ["networkStats", "tx_errors", ["network.transmit_errors_per_second{interface=en0}"]],
+  ["time", "uptime", ["uptime.seconds"]],
+];
+
+async function namesOf(system: () => SystemInformation | null): Promise<string[]> {
+  const { collector } = begin(system);
   await collector.collect(0);
-  const names = Object.keys(await collector.collect(1_000));
-  expect(names.filter((name) => /^(cpu|load|swap|network\.receive_bytes)/.test(name))).toEqual([]);
-  expect(names).toContain("mount.used_bytes{path=/}");
-});
+  return Object.keys(await collector.collect(1_000)).sort();
+}
+
+test.each(measuredAs.flatMap((row) => [null, -1, Number.NaN].map((value) => [...row, value] as const)))(
+  "%s: where its %s can't be found out, %j alone are left out: %s",
+  async (answer, field, names, value) => {
+    const all = await namesOf(figures);
+    const answered = (await figures()[answer]()) as object | object[];
+    const change = Array.isArray(answered)
+      ? answered.map((each: object) => ({ ...each, [field]: value }))
+      : { ...answered, [field]: value };
+    expect(all).toEqual(expect.arrayContaining([...names]));
+    expect(await namesOf(() => figures({ [answer]: change }))).toEqual(
+      all.filter((name) => !names.includes(name)),
+    );
+  },
+);
+
+test.each(["currentLoad", "mem", "fsSize", "networkStats", "time"] as const)(
+  "where the package fails at %s, what rests on that alone is left out",
+  async (answer) => {
+    const gone = new Set(measuredAs.filter(([of]) => of === answer).flatMap(([, , names]) => names));
+    expect(await namesOf(() => figures({ [answer]: new Error("no") }))).toEqual(
+      (await namesOf(figures)).filter((name) => !gone.has(name)),
+    );
+  },
+);
 
 test("without the package the agent measures itself, and says so once", async () => {
   const { collector, logger } = begin(() => null);

@@ -5,6 +5,7 @@ import {
   readFileSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -188,4 +189,19 @@ test("what comes after samples of a wrong clock has a segment and series of its 
   const expected = [sample(1), sample(2), sample(3), measured(4), measured(5)];
   expect(later.after(-Infinity, all)).toEqual(expected);
   expect(open(folder).backlog.after(-Infinity, all)).toEqual(expected);
+});
+
+test.each(["a", "ä", "語", "😀"])("names of %s count by the bytes that they take on the disk", (letter) => {
+  const bytes = 20_000;
+  const values = { [`custom.${letter.repeat(50)}`]: 1 };
+  const { folder, backlog } = open(undefined, { bytes });
+  const used = (): number =>
+    readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  for (let at = 1; at <= 4_000; at += 1) backlog.add({ at, values });
+  expect(used()).toBeLessThanOrEqual(bytes);
+  expect(used()).toBeGreaterThan(bytes / 2);
+  // What an earlier process has written counts for as much.
+  const again = open(folder, { bytes }).backlog;
+  for (let at = 4_001; at <= 4_200; at += 1) again.add({ at, values });
+  expect(used()).toBeLessThanOrEqual(bytes);
 });

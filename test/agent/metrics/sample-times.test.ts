@@ -67,15 +67,38 @@ test("a sample leaves no timer but that of the next one", async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a sample that is still being taken when the agent stops is not kept", async () => {
-  const asked = deferred<Space | null>();
-  class SlowMachine extends RecordedMachine {
-    isSlow = false;
+/** A machine that can be slow to answer. */
+class SlowMachine extends RecordedMachine {
+  readonly asked = deferred<Space | null>();
+  isSlow = false;
 
-    override async space(path: string): Promise<Space | null> {
-      return this.isSlow ? asked.promise : super.space(path);
-    }
+  override async space(path: string): Promise<Space | null> {
+    return this.isSlow ? this.asked.promise : super.space(path);
   }
+}
+
+test("a sample that is being taken when the time turns out to be earlier is of no time to come", async () => {
+  const machine = new SlowMachine();
+  const { metrics, clock, time, sent } = measuring({ machine });
+  time.now = () => clock.now() + 240_000;
+  await metrics.start();
+  machine.isSlow = true;
+  await clock.advance(2_000);
+  await settleAll();
+  time.now = () => clock.now();
+  metrics.accepted();
+  metrics.begin();
+  await clock.advance(1_000);
+  machine.isSlow = false;
+  machine.asked.resolve(null);
+  await settleAll();
+  await clock.advance(30_000);
+  await settleAll();
+  expect(sent.flat().length).toBeGreaterThan(1);
+  expect(sent.flat().filter((at) => at > clock.now())).toEqual([]);
+});
+
+test("a sample that is still being taken when the agent stops is not kept", async () => {
   const machine = new SlowMachine();
   const { metrics, clock, kept, sent } = measuring({ machine });
   metrics.begin();
@@ -83,7 +106,7 @@ test("a sample that is still being taken when the agent stops is not kept", asyn
   machine.isSlow = true;
   await clock.advance(2_000);
   metrics.stop();
-  asked.resolve(null);
+  machine.asked.resolve(null);
   await settleAll();
   expect([kept(), sent]).toEqual([[], []]);
 });

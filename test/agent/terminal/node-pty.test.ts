@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import fs, { readFileSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
@@ -6,13 +6,15 @@ import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
 import { CgroupScopes } from "../../../lib/host/cgroup-scope.ts";
-import { terminalVariable } from "../../../lib/host/marked-scope.ts";
+import { MarkedScopes, terminalVariable } from "../../../lib/host/marked-scope.ts";
 import { environmentOf, listProcesses, processAt } from "../../../lib/host/process-table.ts";
+import type { ProgramScope, ProgramScopes } from "../../../lib/host/program-scope.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const openPty = loadNodePty(null);
-const groups = CgroupScopes.open("terminals-of-a-test");
+// A name of its own: what a run that was killed left is none of this one.
+const groups = CgroupScopes.open(`terminals-of-a-test-${randomUUID()}`);
 if (groups === null) console.warn("Skipped: terminals in cgroups: this process may make none.");
 const runs = Number(process.env["FLEETWRIGHT_PTY_RUNS"] ?? 100);
 
@@ -97,6 +99,41 @@ describe("a pseudoterminal", () => {
     };
     await vi.waitFor(() => expect(fs.readdirSync("/proc").filter(isMarked)).toEqual([]), 30_000);
     expect(descriptors()).toBe(before);
+  });
+
+  it("that can't be made leaves no group behind, however often that is tried", () => {
+    const made = new Set<string>();
+    const recorded = (id: string, of: ProgramScope): ProgramScope => ({
+      group: of.group,
+      isSure: true,
+      start: (spawn) => of.start(spawn),
+      members: (all) => of.members(all),
+      kill: () => of.kill(),
+      letGo: () => of.letGo(),
+      remove: () => (of.remove(), void made.delete(id)),
+    });
+    const plain = new MarkedScopes(null);
+    const scopes: ProgramScopes = {
+      create: (held) => (made.add(held.id), recorded(held.id, (groups ?? plain).create(held))),
+      found: () => (groups ?? plain).found(),
+      open: (held) => (groups ?? plain).open(held),
+    };
+    const open = loadNodePty(scopes);
+    const program = {
+      file: "/bin/sh",
+      args: [],
+      environment: {},
+      mark: "node/unmade",
+      folder: "/",
+      rows: 24,
+    };
+    for (let count = 0; count < 3; count += 1)
+      // As where the machine has no pseudoterminals left: its native part throws.
+      expect(() =>
+        open({ ...program, cols: "none" as never }, { output: () => {}, ended: () => {} }),
+      ).toThrow();
+    expect([...made]).toEqual([]);
+    expect(scopes.found()).toEqual([]);
   });
 
   it("holds a program up whose output nobody takes", async () => {

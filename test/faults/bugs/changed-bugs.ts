@@ -45,13 +45,6 @@ export const changedBugs: readonly Bug[] = [
     tests: ["test/state/owed-dropped.test.ts"],
   },
   {
-    name: "a script that only a trigger ran is not undone",
-    file: "lib/state/run/capture.ts",
-    from: 'if (found.length > 0 || item.target?.type.removing?.capturesFrom === "spec") item.begun = true;',
-    to: "if (found.length > 0) item.begun = true;",
-    tests: ["test/state/removal.test.ts"],
-  },
-  {
     name: "a commented key is taken for the key",
     file: "lib/state/resources/authorized-key.ts",
     from: '!line.trimStart().startsWith("#") && ',

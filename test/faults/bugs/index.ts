@@ -1,14 +1,20 @@
+import { agentSideBugs } from "./agent-side-bugs.ts";
+import { besideBugs } from "./beside-bugs.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
 import { changedBugs } from "./changed-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
+import { commandLineBugs } from "./command-line-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
+import { engineBugs } from "./engine-bugs.ts";
 import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
+import { httpBugs } from "./http-bugs.ts";
 import { keptBugs } from "./kept-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
+import { linkBugs } from "./link-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
@@ -17,32 +23,43 @@ import { momentBugs } from "./moment-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { programBugs } from "./program-bugs.ts";
+import { promiseBugs } from "./promise-bugs.ts";
 import { rarerBugs } from "./rarer-bugs.ts";
 import { readerBugs } from "./reader-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
+import { storeBugs } from "./store-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
+import { typeBugs } from "./type-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
+import { wordBugs } from "./word-bugs.ts";
+import { workBugs } from "./work-bugs.ts";
 
 export type { Bug } from "./bugs.ts";
 
 /** Every bug on purpose. */
 export const bugs: readonly Bug[] = [
+  ...agentSideBugs,
   ...lostSyncs,
   ...plainBugs,
+  ...besideBugs,
   ...changedBugs,
   ...clusterBugs,
+  ...commandLineBugs,
   ...deliveryBugs,
   ...edgeBugs,
+  ...engineBugs,
   ...featureBugs,
   ...feedBugs,
   ...groupBugs,
   ...handoverBugs,
+  ...httpBugs,
   ...keptBugs,
   ...laneBugs,
+  ...linkBugs,
   ...liveBugs,
   ...machineBugs,
   ...machineSideBugs,
@@ -50,13 +67,18 @@ export const bugs: readonly Bug[] = [
   ...outboundBugs,
   ...ownRestartBugs,
   ...programBugs,
+  ...promiseBugs,
   ...rarerBugs,
   ...readerBugs,
   ...restoreBugs,
   ...roomBugs,
   ...scopeBugs,
   ...stateBugs,
+  ...storeBugs,
   ...surfaceBugs,
+  ...typeBugs,
   ...unnoticedBugs,
   ...versionBugs,
+  ...wordBugs,
+  ...workBugs,
 ];

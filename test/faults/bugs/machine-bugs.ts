@@ -84,4 +84,32 @@ export const machineBugs: readonly Bug[] = [
 `,
     tests: ["test/state/conflicts.test.ts"],
   },
+  {
+    name: "what another resource declares in the folder of an archive differs from the archive for ever",
+    file: "lib/state/resources/archive.ts",
+    from: `const isTheirs = stat !== null && isOthers("content", path);`,
+    to: `const isTheirs = false;`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "what a line is to be added to is not extracted again",
+    file: "lib/state/resources/archive.ts",
+    from: `const isTheirs = stat !== null && isOthers("content", path);`,
+    to: `const isTheirs = isOthers("content", path);`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "a file that says its mode alone hides from an archive that its content was changed",
+    file: "lib/state/run/state-item.ts",
+    from: `takesAny || !/^[/~]/.test(of)`,
+    to: `!/^[/~]/.test(of)`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "what is let go hides from an archive that it is gone",
+    file: "lib/state/run/shared-things.ts",
+    from: `isDropped ? [] : saidBy(target, identities)`,
+    to: `saidBy(target, identities)`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
 ];

@@ -97,8 +97,8 @@ export const machineSideBugs: readonly Bug[] = [
   {
     name: "one who watches keeps a terminal open that its opener has left",
     file: live,
-    from: `if ([...this.#viewers].some(({ types }) => types))`,
-    to: `if (this.#viewers.size > 0)`,
+    from: `[...this.#viewers].some(({ types }) => types)`,
+    to: `this.#viewers.size > 0`,
     tests: spoken,
   },
   {

@@ -100,7 +100,7 @@ export const programBugs: readonly Bug[] = [
   {
     name: "repairs of another revision count where the one before was given up",
     file: "lib/drift/enforcement.ts",
-    from: `before?.snapshot === snapshot ? before : {}`,
+    from: `isSame ? before : {}`,
     to: `before ?? {}`,
     tests: ["test/drift/enforcement.test.ts"],
   },

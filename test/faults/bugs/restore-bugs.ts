@@ -62,8 +62,8 @@ export const restoreBugs: readonly Bug[] = [
   {
     name: "due times that have passed are carried out after the word",
     file: "lib/restores/restores.ts",
-    from: `await this.#features.rollouts.skipMissed(`,
-    to: `((_: string) => [] as MissedRun[])(`,
+    from: `[write, ...writes], ...events, {`,
+    to: `[write], ...events, {`,
     tests: restores,
   },
   {

@@ -207,8 +207,8 @@ export const roomBugs: readonly Bug[] = [
   {
     name: "the next occurrence of a window is taken for the one that was told",
     file: "lib/maintenance/window-rounds.ts",
-    from: `active.get(id)?.occurrence?.from === Date.parse(value.starts_at)`,
-    to: `active.has(id)`,
+    from: `const goesOn = from <= begunMs && begunMs < to;`,
+    to: `const goesOn = active.has(id);`,
     tests: ["test/maintenance/window-timing.test.ts"],
   },
   {
@@ -229,9 +229,16 @@ export const roomBugs: readonly Bug[] = [
   {
     name: "a message that is over goes by when it was made",
     file: "lib/notifications/notification-retention.ts",
-    from: `(last_attempt_at === undefined || Date.parse(last_attempt_at) < beforeMs)`,
+    from: `(endedAt === undefined || Date.parse(endedAt) < beforeMs)`,
     to: `true`,
     tests: ["test/notifications/channels/failing-storage.test.ts"],
+  },
+  {
+    name: "what is given up after a restore is as old as its last attempt",
+    file: "lib/notifications/notification-retention.ts",
+    from: `delivery.given_up_at ?? delivery.last_attempt_at`,
+    to: `delivery.last_attempt_at ?? delivery.given_up_at`,
+    tests: ["test/notifications/channels/restored.test.ts"],
   },
   {
     name: "two processes let in two by a token for one",

@@ -10,8 +10,8 @@ export const scopeBugs: readonly Bug[] = [
   {
     name: "a thing that two modules want goes with the first of them",
     file: "lib/state/run/state-item.ts",
-    from: `  return withClaims(entry, distinct([resource, ...others, ...held]));`,
-    to: `  return withClaims(entry, distinct([resource, ...held]));`,
+    from: `  return withClaims(entry, distinct([noted, ...others, ...held]));`,
+    to: `  return withClaims(entry, distinct([noted, ...held]));`,
     tests: engine,
   },
   {

@@ -59,10 +59,10 @@ export const stateBugs: readonly Bug[] = [
   },
   {
     name: "a folder whose content somebody was at comes back as he left it",
-    file: "lib/state/resources/directory.ts",
-    from: `differing.filter(({ path }) => !known.has(path))`,
-    to: `differing`,
-    tests: whoseItWas,
+    file: "lib/state/resources/directory/content.ts",
+    from: `      ...entry,\n      ...noted,\n`,
+    to: `      ...noted,\n      ...entry,\n`,
+    tests: [...whoseItWas, "test/state/removal/left-alone-folders.test.ts"],
   },
   {
     name: "a link comes back as the agent's",
@@ -86,8 +86,10 @@ export const stateBugs: readonly Bug[] = [
   },
   {
     name: "a home is removed where somebody else can lead it elsewhere",
-    file: "lib/state/resources/user/programs.ts",
-    from: `  if (spec.remove_home && home !== "") requireOwnWay(home, host);\n`,
+    file: "lib/state/resources/user/obstacles.ts",
+    from: `    });
+  requireOwnWay(home, host);\n`,
+    to: `    });\n`,
     tests: users,
   },
   {
@@ -195,8 +197,8 @@ export const stateBugs: readonly Bug[] = [
   {
     name: "a copy is noted before it is on disk",
     file: "lib/state/run/capture.ts",
-    from: "  if (items.length > 0) await run.host.barrier();\n  const captured = items.map(({ resource, prior, identity }) => ({ resource, prior, identity }));\n  await run.beforeChanges?.(captured, watching);\n",
-    to: "  const captured = items.map(({ resource, prior, identity }) => ({ resource, prior, identity }));\n  await run.beforeChanges?.(captured, watching);\n  if (items.length > 0) await run.host.barrier();\n",
+    from: "  if (items.length > 0) await run.host.barrier();\n  const captured = items.map((item) => ({ ...toCaptured(item), identity: item.identity }));\n  await run.beforeChanges?.(captured, watching);\n",
+    to: "  const captured = items.map((item) => ({ ...toCaptured(item), identity: item.identity }));\n  await run.beforeChanges?.(captured, watching);\n  if (items.length > 0) await run.host.barrier();\n",
     tests: ["test/state/handed-over.test.ts"],
   },
   {

@@ -22,8 +22,8 @@ export const surfaceBugs: readonly Bug[] = [
   {
     name: "a client signs in again although another call of it just did",
     file: client,
-    from: `if (token === used) await signIn();`,
-    to: `await signIn();`,
+    from: `if (token === used) await unlessAborted(signIn(), extras.signal);`,
+    to: `await unlessAborted(signIn(), extras.signal);`,
     tests: clientTests,
   },
   {

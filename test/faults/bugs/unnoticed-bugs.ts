@@ -318,8 +318,8 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "a new file is there whose name could not be made durable",
     file: "adapters/cli/work/new-file.ts",
-    from: `      await rm(path, { force: true });\n      throw error;`,
-    to: `      throw error;`,
+    from: `      await rm(path, { force: true });\n      return fail(error);`,
+    to: `      return fail(error);`,
     tests: ["test/adapters/cli/private-files.test.ts"],
   },
   {

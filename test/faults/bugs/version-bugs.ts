@@ -31,6 +31,27 @@ export const versionBugs: readonly Bug[] = [
     tests: ["test/state/awaited-packages.test.ts"],
   },
   {
+    name: "another archive takes away what another module declares",
+    file: "lib/state/resources/archive/extract.ts",
+    from: `(kinds.has(name) || !staying.has(`,
+    to: `(kinds.has(name) || !staying.has(name + `,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "of two keys the first that goes gives the folder its old mode",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `modes.includes(folder) && `,
+    to: `modes.includes("") && `,
+    tests: ["test/state/removal/modes-around-keys.test.ts"],
+  },
+  {
+    name: "the old modes of a folder are forgotten with the first of its keys",
+    file: "lib/state/run/parts.ts",
+    from: `withNotes(prior.spec, text.notes, modeNotes)`,
+    to: `withNotes(prior.spec, text.notes)`,
+    tests: ["test/state/removal/modes-around-keys.test.ts"],
+  },
+  {
     name: "of several lists that become one the youngest says what stood",
     file: "lib/state/run/parts.ts",
     from: "parts.place < place).toReversed();",

@@ -245,9 +245,8 @@ export const textParsers: Readonly<Record<string, TextParser>> = {
     checkMediaType,
     ["UNSUPPORTED_MEDIA_TYPE"],
   ),
-  "a preference": header(
-    ["wait=10, respond-async", 'handling=lenient; foo="a,b", wait="5"'],
-    readPreferences,
+  "a preference": header(["wait=10, respond-async", 'handling=lenient; foo="a,b", wait="5"'], (text) =>
+    readPreferences(text, { least: 0, most: 300 }),
   ),
   "If-Match": header(['"7-abc", "8"', "*", 'W/"7"'], toChangeOptions),
   "If-None-Match": header(['"7-abc", W/"8"', "*"], (text) => namesEntityTag(text, '"7-abc"')),

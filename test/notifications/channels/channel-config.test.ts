@@ -89,6 +89,39 @@ describe("a secret field of a channel", () => {
     await secrets.remove(systemCaller, { name: "hook" });
   });
 
+  it("names a secret as a text alone: in a list or a map the same words are a value", async () => {
+    const sent: unknown[] = [];
+    await using own = await createNotifying({
+      channelTypes: {
+        listing: {
+          config: z.strictObject({ tokens: z.json() }) as never,
+          secretFields: ["tokens"],
+          send: (_message, { tokens }) => {
+            sent.push(tokens);
+            return Promise.resolve({ delivered: true, duration_ms: 1 });
+          },
+        },
+      },
+    });
+    const { channels: all, secrets } = own.orchestrator;
+    await secrets.create(systemCaller, { name: "hook", value: canary });
+    const values = [["secret:hook"], [["secret:hook"]], { of: "secret:hook" }];
+    for (const tokens of values) {
+      const made = await all.create(systemCaller, { name: "list", type: "listing", config: { tokens } });
+      expect(made.config).toEqual({ tokens: "********" });
+      expect(await all.test(systemCaller, { id: made.id })).toMatchObject({ delivered: true });
+    }
+    expect(sent).toEqual(values);
+    expect((await secrets.get(systemCaller, { name: "hook" })).used_by).toEqual([]);
+    const refused = webhook(own, "https://a.test", {
+      config: { url: "https://a.test", secret: ["secret:hook"] },
+    });
+    await expect(refused).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      issues: [{ path: ["config", "secret"] }],
+    });
+  });
+
   it.each([
     ["by itself", z.string(), canary],
     ["in an object", z.record(z.string(), z.string()), { authorization: canary }],

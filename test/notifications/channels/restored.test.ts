@@ -4,6 +4,7 @@
  */
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import { dayMs } from "../../../lib/internal/durations.ts";
 import { MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -81,4 +82,38 @@ it("tells of a second restore, too, and what waited while it was paused is told 
     "storage.restored",
   ]);
   expect(received).toHaveLength(3);
+});
+
+it("keeps what waited for a week from the restore on, however old the backup is, and from its last attempt once that is asked for", async () => {
+  const { url } = await startReceiver((response) => {
+    response.statusCode = 503;
+    response.end();
+  });
+  await using before = await createNotifying();
+  const { clock } = before;
+  const { id } = await webhook(before, url);
+  await addOperator(before, "ada");
+  await pass(before, 3_000);
+  await deliveriesOf(before, id, ["pending"]);
+  const data = (before.storage as MemoryStorage).restoredCopy();
+  await before[Symbol.asyncDispose]();
+
+  clock.leap(30 * dayMs);
+  await using restored = await createNotifying({ clock, storage: new MemoryStorage({ clock, data }) });
+  const days = (count: number) => pass({ clock }, count * dayMs, 3_600_000);
+  await days(3);
+  const [waited] = await deliveriesOf(restored, id, ["dead", "pending"]);
+  expect(waited!.attempts).toBe(1);
+  await days(3.5);
+  await deliveriesOf(restored, id, ["dead", "pending"]);
+  await restored.orchestrator.restores.resume(systemCaller);
+  await restored.orchestrator.channels.redeliver(systemCaller, { id, delivery_id: waited!.id });
+  await days(6);
+  const kept = async () =>
+    (await restored.orchestrator.channels.deliveries(systemCaller, { id })).items.flatMap((each) =>
+      each.id === waited!.id ? [each.status] : [],
+    );
+  expect(await kept()).toEqual(["dead"]);
+  await days(3);
+  expect(await kept()).toEqual([]);
 });

@@ -228,6 +228,27 @@ describe("what an operator read", () => {
     expect(await test.storage.count("notification_reads")).toBe(0);
   }, 120_000);
 
+  it("stays read however often all is read, and what comes after it is unread each time", async () => {
+    const { notifications } = test.orchestrator;
+    const idOf = (at: number): string => `0199d3a0-5f3c-7c1e-9a55-${String(at).padStart(12, "0")}`;
+    const readAt: string[] = [];
+    for (let at = 0; at < 103; at += 1) {
+      const value = { id: idOf(at), event_type: "agent.offline", severity: "warning", title: "x", body: "" };
+      const [subject, created_at] = [{ type: "agent", id: "a", name: "a" }, "2030-01-01T00:00:00.000Z"];
+      const put = { ...value, subject, created_at, count: 1, muted: false };
+      await test.storage.commit([{ kind: "put", collection: "notifications", key: idOf(at), value: put }]);
+      expect((await list({ limit: 1 })).unread).toBe(1);
+      await test.clock.advance(1_000);
+      readAt.push(new Date(test.clock.now()).toISOString());
+      await notifications.readAll(systemCaller);
+      expect((await list({ limit: 1 })).unread).toBe(0);
+    }
+    const { items } = await list({ limit: 500 });
+    // A hundred times are told apart; what was read before is told with the first of them.
+    const expected = readAt.map((time, at) => (at < 3 ? readAt[3] : time)).toReversed();
+    expect(items.map(({ read_at }) => read_at)).toEqual(expected);
+  });
+
   it("is refused for what there is not", async () => {
     const id = "0197a5b4-6d1e-7c3a-9f00-0123456789ab";
     const read = test.orchestrator.notifications.read(systemCaller, { id });

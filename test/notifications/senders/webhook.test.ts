@@ -103,7 +103,13 @@ describe("what an answer means", () => {
     [401, nothing, { delivered: false, permanent: true, error: "it answered 401" }],
     [404, nothing, { delivered: false, permanent: true, error: "it answered 404" }],
     [410, nothing, { delivered: false, permanent: true, error: "it answered 410" }],
+    [300, nothing, { delivered: false, permanent: true, error: "it redirects (300)" }],
+    [399, nothing, { delivered: false, permanent: true, error: "it redirects (399)" }],
     [408, nothing, { delivered: false, error: "it answered 408" }],
+    [425, nothing, { delivered: false, error: "it answered 425" }],
+    [499, nothing, { delivered: false, permanent: true, error: "it answered 499" }],
+    [599, nothing, { delivered: false, error: "it answered 599" }],
+    [299, nothing, { delivered: true }],
     [429, { "retry-after": "7" }, { delivered: false, error: "it answered 429", retry_after_ms: 7000 }],
     [429, { "retry-after": "0.5" }, { delivered: false, error: "it answered 429", retry_after_ms: 500 }],
     [

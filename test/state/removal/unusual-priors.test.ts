@@ -17,7 +17,8 @@ interface Row {
   definition: JsonObject;
 }
 
-const user = (fields: string, more: JsonObject = { comment: "ours" }): Row => ({
+const ours = { comment: "ours", home: "/home/ours", shell: "/bin/ours" };
+const user = (fields: string, more: JsonObject = ours): Row => ({
   path: passwd,
   text: `root:x:0:0:root:/root:/bin/sh\ndeploy:x:2000:100:${fields}\n`,
   definition: { type: "user", name: "deploy", ...more },
@@ -92,6 +93,24 @@ test.each(Object.entries(rows))("%s comes back", async (_what, { path, text, def
   expect(removed.results[0]).toMatchObject({ outcome: "changed", action: "remove" });
   expect(state.read(path)).toBe(text);
   expect(state.applied).toEqual([]);
+});
+
+test("what an agent of an earlier version noted of a file with a mode comes back whole", async () => {
+  const state = new StateFixture(memoryMachine());
+  state.write("/work/f", "of January");
+  await state.run(
+    "apply",
+    declare([{ id: "f", type: "file", path: "/work/f", content: "ours", mode: "0600" }]),
+  );
+  const noted = state.applied[0]?.prior ?? null;
+  const resources = declare([{ id: "f", type: "file", path: "/work/f", mode: "0600" }]);
+  // It noted the content too, whatever was declared.
+  state.applied = resources.map((resource) => ({ resource, prior: noted }));
+  expect((await state.run("apply", resources)).results[0]).toMatchObject({ outcome: "unchanged" });
+  state.host.files.writeFile("/work/f", Buffer.from("of December"), { mode: 0o640 });
+  expect((await state.run("apply", resources)).results[0]).toMatchObject({ outcome: "changed" });
+  await state.run("apply", []);
+  expect([state.read("/work/f"), state.host.files.stat("/work/f")?.mode]).toEqual(["of January", 0o644]);
 });
 
 test("a file comes back to an owner of a directory service, whatever that calls him", async () => {

@@ -45,13 +45,19 @@ const rows: Readonly<Record<string, [definition: JsonObject, prepare: (host: Mem
   "a link that became a file": [at("file", { content: "ours" }), (host) => putLink(host, "/work/p")],
   "a link that leads elsewhere": [at("symlink", { target: "ours" }), (host) => putLink(host, "/work/p")],
   "a link that went": [at("symlink", { ensure: "absent" }), (host) => putLink(host, "/work/p")],
-  "a folder that got another mode": [folder({ mode: "0700" }), (host) => putFolder(host, "/work/p")],
+  "a folder that got another mode and owner": [
+    folder({ mode: "0700", owner: "root", group: "root" }),
+    (host) => putFolder(host, "/work/p"),
+  ],
   "a folder that went": [folder({ ensure: "absent" }), (host) => putFolder(host, "/work/p")],
   "what was in a folder and got another owner": [
     folder({ recurse: true, owner: "root", group: "root", mode: "0700", file_mode: "0600" }),
     fill,
   ],
-  "what was in a folder and went": [folder({ purge: true }), fill],
+  "what was in a folder and went": [
+    folder({ purge: true, mode: "0700", owner: "root", group: "root" }),
+    fill,
+  ],
   "the link of a time zone": [
     zone,
     (host) => (fillZones(host), putLink(host, "/etc/localtime"), putFile(host, "/etc/timezone")),

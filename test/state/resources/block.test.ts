@@ -189,3 +189,27 @@ test("the marks of a block are none of its lines, whatever ends them", () => {
     issues: [{ path: ["content"], message: "must not hold the marks of its block" }],
   });
 });
+
+describe("a block whose later version has another marker", () => {
+  const marked = (marker: string) => block({ name: "n", marker });
+
+  test("is made where somebody broke the marks of the first", async () => {
+    const state = new StateFixture();
+    state.write(path, "x\n");
+    await state.run("apply", marked("# {mark}"));
+    state.write(path, state.read(path).replace("# END n\n", ""));
+    expect(outcomes(await state.run("plan", marked("; {mark}")))).toEqual(["b would_change"]);
+    expect(outcomes(await state.run("apply", marked("; {mark}")))).toEqual(["b changed"]);
+    expect(state.read(path)).toContain("; BEGIN n\nin\n; END n\n");
+  });
+
+  test("goes with its removal where somebody gave the first the new marks by hand", async () => {
+    const state = new StateFixture();
+    state.write(path, "x\n");
+    await state.run("apply", marked("# {mark}"));
+    state.write(path, state.read(path).replaceAll("# ", "; "));
+    await state.run("apply", block({ name: "n", marker: "; {mark}", content: "more\n" }));
+    await state.run("apply", []);
+    expect(state.read(path)).toBe("x\n");
+  });
+});

@@ -311,3 +311,39 @@ test.each([
     }
   },
 );
+
+describe("a job of the agent's own user", () => {
+  const own = (more: JsonObject): JsonObject => ({ id: "j", ...job, ...more });
+  const named = (more: JsonObject): JsonObject => ({ id: "k", ...job, user: "root", ...more });
+
+  test.each([
+    ["by name", { user: "root" }],
+    ["by number", { user: "0" }],
+  ])("is the same job with that user named %s", async (_name, user) => {
+    const state = new StateFixture(createHost());
+    const desired = declare([own({}), named(user)]);
+    expect((await state.run("apply", desired)).status).toBe("succeeded");
+    const again = await state.run("apply", desired);
+    expect(again.results.map(({ outcome }) => outcome)).toEqual(["unchanged", "unchanged"]);
+    await state.run("apply", []);
+    expect(crontabs.has("root")).toBe(false);
+  });
+
+  test("is refused beside another one of that name with that user named", async () => {
+    const state = new StateFixture(createHost());
+    const desired = declare([own({}), named({ hour: 4 })]);
+    for (const mode of ["plan", "apply"] as const)
+      await expect(state.run(mode, desired)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+    expect(crontabs.has("root")).toBe(false);
+  });
+
+  test("stays the same one where a later version names that user, and goes as it came", async () => {
+    const state = new StateFixture(createHost());
+    crontabs.set("root", theirs);
+    await state.run("apply", declare([own({})]));
+    const later = await state.run("apply", declare([own({ user: "root" })]));
+    expect(later.results.map(({ outcome }) => outcome)).toEqual(["unchanged"]);
+    await state.run("apply", []);
+    expect(crontabs.get("root")).toBe(theirs);
+  });
+});

@@ -77,6 +77,20 @@ test.each(["(none)", "my_host"])(
   },
 );
 
+test.each([
+  ["(none)", "# none\n"],
+  ["my_host", "my_host\n"],
+])("the file of a machine with the name %j, which nobody could declare, comes back", async (name, file) => {
+  latest = machine();
+  latest.kernelName = name;
+  const state = new StateFixture(latest);
+  state.write("/etc/hostname", file);
+  await state.run("apply", declare([{ type: "hostname", name: "web-1" }]));
+  expect(observe(latest)).toEqual(["web-1", "web-1\n"]);
+  const { status } = await state.run("apply", []);
+  expect([status, observe(latest), state.applied]).toEqual(["succeeded", ["web-1", file], []]);
+});
+
 test.each(["-a", "a_b", "a..b", "", "a b", "a".repeat(65)])("%j is no name", (name) => {
   expect(resolveResource({ type: "hostname", name }, { module: "m" }).ok).toBe(false);
 });

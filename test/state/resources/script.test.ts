@@ -128,6 +128,43 @@ test("creates and check must both hold", async () => {
   expect((await state.run("apply", desired)).results[0]?.outcome).toBe("unchanged");
 });
 
+describe.each([
+  ["a path that stood before", { creates: "/work/made" }],
+  ["a check that held before", { check: "test -e work/made" }],
+])("the work of %s", (_what, more) => {
+  const desired = (content: string, run = "touch work/fired"): ReturnType<typeof declare> =>
+    declare([
+      { id: "conf", type: "file", path: "/work/conf", content },
+      { id: "s", type: "script", run, undo: "rm work/made", run_on: ["conf"], ...more },
+    ]);
+
+  test.each([
+    ["is run", "touch work/fired", "changed"],
+    ["fails", "no-such-program", "failed"],
+  ])("is not undone where a trigger came and the script %s", async (_how, run, outcome) => {
+    const state = new StateFixture();
+    state.host.files.makeDirectory("/work", {});
+    state.write("/work/made", "of somebody");
+    for (const content of ["1", "2"]) {
+      const { results } = await state.run("apply", desired(content, run));
+      expect(results[1]).toMatchObject({ outcome, action: "run" });
+    }
+    await state.run("apply", []);
+    expect(state.read("/work/made")).toBe("of somebody");
+  });
+
+  test("is undone where it was done anew, and a trigger ran it after that", async () => {
+    const state = new StateFixture();
+    state.host.files.makeDirectory("/work", {});
+    state.write("/work/made", "of somebody");
+    await state.run("apply", desired("1"));
+    state.host.files.removeFile("/work/made");
+    for (const content of ["1", "2"]) await state.run("apply", desired(content, "touch work/made"));
+    await state.run("apply", []);
+    expect(state.host.files.stat("/work/made")).toBeNull();
+  });
+});
+
 test("checks of many scripts run eight at once", async () => {
   let running = 0;
   let most = 0;

@@ -242,19 +242,22 @@ describe("what the account tables tell", () => {
     expect(outcomes(await state.run("apply", desired))).toEqual(["o changed", "g changed", "u changed"]);
   });
 
-  test("of a home that holds another's keeps it from being removed", async () => {
-    const state = new StateFixture(memoryMachine());
-    await run(state.host, ["useradd", "-m", "deploy"]);
-    await run(state.host, ["useradd", "-M", "-d", "/home/deploy/sub", "guest"]);
-    for (const mode of ["plan", "apply"] as const)
-      expect((await state.run(mode, user({ ensure: "absent", remove_home: true }))).results[0]).toMatchObject(
-        {
+  test.each(["/home/deploy", "/home/deploy/sub"])(
+    "of a home that holds %s keeps it from being removed",
+    async (home) => {
+      const state = new StateFixture(memoryMachine());
+      await run(state.host, ["useradd", "-m", "deploy"]);
+      await run(state.host, ["useradd", "-M", "-d", home, "guest"]);
+      for (const mode of ["plan", "apply"] as const)
+        expect(
+          (await state.run(mode, user({ ensure: "absent", remove_home: true }))).results[0],
+        ).toMatchObject({
           code: "HOST_ERROR",
           message: "The home of deploy, /home/deploy, holds that of guest: it is not removed.",
-        },
-      );
-    expect(state.host.files.stat("/home/deploy")?.kind).toBe("directory");
-  });
+        });
+      expect(state.host.files.stat("/home/deploy")?.kind).toBe("directory");
+    },
+  );
 
   test.each(["x".repeat(33), `${"x".repeat(32)}$`])("%s is longer than a name may be", (name) => {
     expect(() => declare([{ type: "user", name }])).toThrow();

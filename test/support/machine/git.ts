@@ -64,7 +64,7 @@ class ModelGit {
       case "checkout":
         return this.#checkout(rest.at(-1) ?? "");
       case "status":
-        return this.#status(rest.includes("--untracked-files=normal"));
+        return this.#status(rest);
       default:
         return { exitCode: 1, stderr: `git: '${verb}' is not a git command\n` };
     }
@@ -120,16 +120,21 @@ class ModelGit {
     return {};
   }
 
-  #status(untracked: boolean): Answer {
+  #status(rest: readonly string[]): Answer {
+    const excluded = rest.map((word) => word.replace(":(exclude,literal)", ""));
     const tracked = this.#objects()[this.#head() ?? ""] ?? {};
     const lines = Object.entries(tracked)
       .filter(([name, content]) => {
+        if (excluded.includes(name)) return false;
         const path = this.#at(name);
         return !this.#files.stat(path) || text(this.#files, path) !== content;
       })
       .map(([name]) => ` M ${name}\n`);
-    const strange = this.#files.list(this.#path).filter((name) => name !== ".git" && !(name in tracked));
-    if (untracked) lines.push(...strange.map((name) => `?? ${name}\n`));
+    const strange = this.#files
+      .list(this.#path)
+      .filter((name) => name !== ".git" && !(name in tracked))
+      .filter((name) => !excluded.some((path) => path === name || path.startsWith(`${name}/`)));
+    if (rest.includes("--untracked-files=normal")) lines.push(...strange.map((name) => `?? ${name}\n`));
     return { stdout: lines.join("") };
   }
 

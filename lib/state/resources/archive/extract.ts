@@ -7,7 +7,7 @@
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
 import { OrchestratorError } from "../../../errors.ts";
-import type { FileStat, HostFiles } from "../../../host/host.ts";
+import type { FileAttributes, FileStat, HostFiles } from "../../../host/host.ts";
 import { toFileAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
 import { ArchiveLimit } from "./limit.ts";
@@ -17,8 +17,11 @@ import { Stage } from "./stage.ts";
 import {
   contentOf,
   eachEntry,
+  type IsSaid,
+  leftToOthers,
   readStamp,
   removeEntries,
+  saidOf,
   type Stamp,
   type StampEntry,
   stampName,
@@ -36,6 +39,10 @@ export interface ArchiveProperties {
   owner?: string | undefined;
   group?: string | undefined;
   keep_folder?: boolean | undefined;
+  /** Paths that are another resource's, too: what an archive does not hold any more is left there. */
+  staying?: readonly string[] | undefined;
+  /** What others say of paths in the folder. */
+  said?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** Where the archive itself is in a folder while it is extracted. */
@@ -61,7 +68,9 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
     const format = spec.format ?? formatOf(source) ?? "tar";
     const file = { path: fetched ?? source, format, strip: spec.strip_components };
     const limit = new ArchiveLimit(source.startsWith("/") ? source : `for ${path}`, spec.max_bytes);
-    await extract({ path, file, limit, sha256, owner, stage }, machine);
+    const staying = new Set(spec.staying);
+    const isSaid = saidOf(spec);
+    await extract({ path, file, limit, sha256, owner, stage, staying, isSaid }, machine);
   } finally {
     if (fetched !== null && host.files.stat(fetched)) host.files.removeFile(fetched);
     stage.close();
@@ -115,10 +124,12 @@ interface Extraction {
   sha256: string;
   owner: { uid?: number; gid?: number };
   stage: Stage;
+  staying: ReadonlySet<string>;
+  isSaid: IsSaid;
 }
 
 async function extract(extraction: Extraction, machine: Machine): Promise<void> {
-  const { path, file, limit, sha256, owner, stage } = extraction;
+  const { path, file, limit, sha256, owner, stage, staying, isSaid } = extraction;
   const { signal } = machine;
   const { files } = machine.host;
   const inside = files.below(path);
@@ -128,7 +139,9 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   if (listed.some(({ isDoubtful }) => isDoubtful)) stage.open();
   const own = new Map((old?.entries ?? []).map((entry) => [entry.name, entry]));
   const kinds = new Map(listed.map(({ name, kind }) => [name, kind]));
-  const leaving = [...own.values()].filter(({ name, kind }) => kinds.get(name) !== kind);
+  const leaving = [...own.values()].filter(({ name, kind }) => {
+    return kinds.get(name) !== kind && (kinds.has(name) || !staying.has(`${path}/${name}`));
+  });
   const coming = await plan(path, listed, { own, leaving, files: inside, machine });
   const stamp: Stamp = {
     sha256,
@@ -143,21 +156,34 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   await eachEntry(folders, machine, (name) => {
     if (files.ledBy(`${path}/${name}`) !== null) stage.open();
   });
+  const { left, keptOf } = leftToOthers(path, coming, { isSaid, files: inside });
+  // Only what is extracted elsewhere can be left out.
+  if (left.size > 0) stage.open();
   const standing = stage.folder === null ? foldersOfOthers({ path, listed, own }, inside) : [];
   await extractArchive(file, stage.folder ?? path, machine);
   for (const [folder, { mode, uid, gid }] of standing) await inside.setAttributes(folder, { mode, uid, gid });
   const work = stage.work;
+  const attributesOf = ({ name, mode }: StampEntry): FileAttributes => {
+    return { ...owner, ...(mode !== undefined && { mode }), ...keptOf(name) };
+  };
   await eachEntry(coming, machine, async (entry) => {
     const place = `${work.folder}/${entry.name}`;
-    const { mode } = entry;
-    const attributes = { ...owner, ...(mode !== undefined && { mode }) };
+    const attributes = attributesOf(entry);
     // A folder gets what it is to have when it is filled.
     const isDressed = entry.kind === "file" || (entry.kind === "folder" && stage.folder === null);
     if (isDressed && Object.keys(attributes).length > 0) await work.files.setAttributes(place, attributes);
     entry.content = await contentOf(work.files, { path: place, kind: entry.kind }, machine);
     if (entry.content === null) throw refuse(`${path}/${entry.name}`, "was not extracted");
   });
-  await stage.empty(coming, owner);
+  await stage.empty(
+    coming.filter(({ name }) => !left.has(name)),
+    { owner, keptOf },
+  );
+  await eachEntry(coming, machine, async (entry) => {
+    const place = `${path}/${entry.name}`;
+    if (left.has(entry.name) && inside.stat(place)?.kind === "file")
+      await inside.setAttributes(place, attributesOf(entry));
+  });
   signal.throwIfAborted();
   writeStamp(files, path, { ...stamp, complete: true, entries: coming });
 }
@@ -232,7 +258,9 @@ export async function removeExtracted(spec: ArchiveProperties, machine: Machine)
   machine.signal.throwIfAborted();
   if (files.stat(fetched)?.kind === "file") files.removeFile(fetched);
   if (stamp) {
-    await removeEntries(path, stamp.entries, machine);
+    const staying = new Set(spec.staying);
+    const going = stamp.entries.filter(({ name }) => !staying.has(`${path}/${name}`));
+    await removeEntries(path, going, machine);
     machine.signal.throwIfAborted();
     files.removeFile(`${path}/${stampName}`);
   }

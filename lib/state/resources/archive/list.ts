@@ -1,5 +1,6 @@
 /** What an archive would put into a folder, read from the list that its program gives, and refused where it is not safe. */
 import { OrchestratorError } from "../../../errors.ts";
+import { startOf } from "../../../internal/canonical-json.ts";
 
 /** One thing in an archive, named from the folder it is extracted into. */
 export interface ListedEntry {
@@ -162,6 +163,6 @@ const controls: Readonly<Record<string, string>> = {
 };
 
 function unsafe(name: string, why: string): OrchestratorError {
-  const message = `The archive is refused: ${JSON.stringify(name.slice(0, 200)).slice(1, -1)} ${why}.`;
-  return new OrchestratorError("HOST_ERROR", { message, details: { entry: name.slice(0, 200) } });
+  const message = `The archive is refused: ${JSON.stringify(startOf(name, 200)).slice(1, -1)} ${why}.`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { entry: startOf(name, 200) } });
 }

@@ -47,7 +47,10 @@ export class Stage {
   }
 
   /** Puts what was extracted into its place: folders that stand there stay, all else takes the place of what was there. */
-  async empty(entries: readonly StampEntry[], owner: FileAttributes): Promise<void> {
+  async empty(
+    entries: readonly StampEntry[],
+    { owner, keptOf }: { owner: FileAttributes; keptOf: (name: string) => FileAttributes },
+  ): Promise<void> {
     const folder = this.#folder;
     if (folder === null) return;
     const folders: { to: string; attributes: FileAttributes }[] = [];
@@ -58,7 +61,7 @@ export class Stage {
       const group = owner.gid === undefined ? this.#groupIn(to.slice(0, to.lastIndexOf("/"))) : null;
       if (kind === "file" && group) await this.#files.setAttributes(from, { ...group, mode: stat.mode });
       if (kind !== "folder") return this.#inside.move(from, to);
-      const attributes = { ...owner, ...group, ...(mode !== undefined && { mode }) };
+      const attributes = { ...owner, ...group, ...(mode !== undefined && { mode }), ...keptOf(name) };
       folders.push({ to, attributes });
       // Until it is filled the agent must be able to write there.
       const own = { ...attributes, mode: (mode ?? stat.mode | (group ? setGroupId : 0)) | 0o700 };

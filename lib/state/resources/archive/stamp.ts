@@ -2,9 +2,10 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../../errors.ts";
 import { isTrusted } from "../../../host/hands.ts";
-import type { HostFiles } from "../../../host/host.ts";
+import type { FileAttributes, HostFiles } from "../../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { nextTurn } from "../../../internal/next-turn.ts";
+import type { PathsSaid } from "../../resource-type.ts";
 import type { Machine } from "../shared/command.ts";
 import { sha256Schema } from "../shared/properties.ts";
 import type { ListedEntry } from "./list.ts";
@@ -130,4 +131,44 @@ export async function removeEntries(
       if (stat?.kind === "file" || stat?.kind === "symlink") files.removeFile(path);
     } else if (stat?.kind === "directory" && files.list(path).length === 0) files.removeDirectory(path);
   });
+}
+
+/** Tells whether another resource says something of a path in the folder. */
+export function saidOf({
+  said = {},
+}: {
+  said?: Readonly<Record<string, readonly string[]>> | undefined;
+}): IsSaid {
+  const paths = new Map(Object.entries(said).map(([what, of]) => [what, new Set(of)]));
+  return (what, path) => paths.get(what)?.has(path) === true;
+}
+
+export type IsSaid = (what: keyof PathsSaid, path: string) => boolean;
+
+/**
+ * What of the entries stays as other resources have it, also where their modules are not applied now: files of which one says all of the
+ * content, or that there are none, and the attributes that one says of what stands there.
+ */
+export function leftToOthers(
+  path: string,
+  coming: readonly StampEntry[],
+  { isSaid, files }: { isSaid: IsSaid; files: HostFiles },
+): { left: ReadonlySet<string>; keptOf: (name: string) => FileAttributes } {
+  const left = new Set<string>();
+  const kept = new Map<string, FileAttributes>();
+  for (const { name, kind } of coming) {
+    const place = `${path}/${name}`;
+    const says = (what: keyof PathsSaid): boolean => isSaid(what, place);
+    const isOwned = says("mode") || says("owner") || says("group");
+    const stat = isOwned || says("whole") ? files.stat(place) : null;
+    if (kind !== "folder" && (says("absent") || (says("whole") && stat !== null))) left.add(name);
+    if (!isOwned || stat === null || stat.kind === "symlink") continue;
+    const { mode, uid, gid } = stat;
+    kept.set(name, {
+      ...(says("mode") && { mode }),
+      ...(says("owner") && { uid }),
+      ...(says("group") && { gid }),
+    });
+  }
+  return { left, keptOf: (name) => kept.get(name) ?? {} };
 }

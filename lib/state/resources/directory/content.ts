@@ -7,6 +7,7 @@ import { listMounted } from "../mount/tables.ts";
 import {
   type AttributeProperties,
   captureAttributes,
+  captureDeclared,
   compareAttributes,
   ownerNumbersShape,
 } from "../shared/attributes.ts";
@@ -54,10 +55,12 @@ export interface Survey {
 export const keptEntrySchema = z.strictObject({
   path: pathSchema,
   kind: z.enum(["file", "directory", "symlink", "other"]),
-  mode: modeSchema,
-  owner: accountSchema,
-  group: accountSchema,
+  mode: modeSchema.optional(),
+  owner: accountSchema.optional(),
+  group: accountSchema.optional(),
   ...ownerNumbersShape,
+  /** It was not purged, and nothing is said of what was left alone: where it is gone by then, nothing comes back. */
+  only_if_there: z.boolean().optional(),
   /** The copy of a file that was purged. */
   content_backup: sha256Schema.optional(),
   /** What a file or folder that was purged had beside mode and owner; absent = nothing. */
@@ -178,20 +181,26 @@ export function attributesFor(
 /** What must be noted to bring this back; copies of the files that go are kept. */
 export async function keepContent(
   { differing, strangers }: Survey,
-  folder: string,
+  spec: ContentSpec,
   { host, signal }: Machine,
 ): Promise<KeptEntry[]> {
+  const { path: folder } = spec;
   // Whose the folder is may have put links and other files into it since it was looked at.
   const files = host.files.below(folder);
   const backups = host.backups.below(folder);
   const kept: KeptEntry[] = [];
-  const going = new Set(strangers.map(({ path }) => path));
   const keep = ({ path, stat }: Found, content_backup?: string): void => {
     const { kind } = stat;
     const target = kind === "symlink" ? { target: files.readLink(path) } : {};
     const copy = content_backup === undefined ? {} : { content_backup };
-    const extras = going.has(path) ? captureExtras(path, files) : {};
-    kept.push({ path, kind, ...captureAttributes(stat, host), ...copy, ...target, ...extras });
+    kept.push({
+      path,
+      kind,
+      ...captureAttributes(stat, host),
+      ...copy,
+      ...target,
+      ...captureExtras(path, files),
+    });
   };
   // A folder comes back before what was in it.
   for (const found of strangers.toReversed()) {
@@ -199,8 +208,32 @@ export async function keepContent(
     if (found.stat.kind !== "file") keep(found);
     else keep(found, (await backups.save(found.path, { expected: found.stat, signal })).sha256);
   }
-  for (const found of differing) keep(found);
+  for (const { path, stat } of differing) {
+    const declared = captureDeclared(attributesFor(spec, stat), stat, host);
+    kept.push({ path, kind: stat.kind, only_if_there: true, ...declared });
+  }
   return kept;
+}
+
+/** What was noted first, and beside it what a later version would change or take away too. A folder stands before what is in it. */
+export function addKept(
+  inside: readonly KeptEntry[],
+  found: readonly KeptEntry[],
+  most: number,
+): KeptEntry[] {
+  const all = new Map(inside.map((entry) => [entry.path, entry]));
+  for (const entry of found) {
+    const known = all.get(entry.path);
+    // What was noted whole is all that there is to come back to; and nothing that was noted gives way to what comes.
+    if (known ? known.only_if_there !== true : all.size >= most) continue;
+    const { only_if_there: isPart, ...noted } = known?.kind === entry.kind ? known : {};
+    all.set(entry.path, {
+      ...entry,
+      ...noted,
+      ...(isPart && entry.only_if_there && { only_if_there: true }),
+    });
+  }
+  return [...all.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 function foldersAbove(path: string, top: string): string[] {

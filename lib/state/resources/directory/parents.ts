@@ -1,6 +1,15 @@
 /** The folders above a folder: made where they are missing, and taken away again while nothing else is in them. */
+import { z } from "zod";
 import type { Host } from "../../../host/host.ts";
+import type { Prior } from "../../resource-type.ts";
 import { obstacle } from "../shared/obstacle.ts";
+import { pathSchema } from "../shared/properties.ts";
+
+/** More folders than a path can have above it. */
+const maxParents = 2048;
+
+/** Folders that were made above one, the topmost first. */
+export const madeParentsSchema = z.array(pathSchema).max(maxParents).optional();
 
 /** Mode of a folder that is made on the way. */
 const parentMode = 0o755;
@@ -50,4 +59,14 @@ export function emptyParents(path: string, made: readonly string[], host: Host):
 
 function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/")) || "/";
+}
+
+/** What stood before was without these folders, too: those that are missing now, beside those that we made already. */
+export function withMissingParents(prior: Prior, path: string, host: Host): Prior {
+  const known = madeParentsSchema.parse(prior.spec["made_parents"]) ?? [];
+  const made = new Set([...known, ...missingParents(path, host)]);
+  if (made.size === known.length) return prior;
+  // The topmost is the shortest: all of them lead to one path.
+  const made_parents = [...made].sort((a, b) => a.length - b.length);
+  return { ...prior, spec: { ...prior.spec, made_parents } };
 }

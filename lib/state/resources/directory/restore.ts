@@ -2,15 +2,26 @@
 import type { Host } from "../../../host/host.ts";
 import { type AttributeProperties, compareAttributes, toFileAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
-import type { KeptEntry } from "./content.ts";
+import type { Found, KeptEntry } from "./content.ts";
 
 /** Whether there is nothing to bring back: it stands as it did, or something else has taken its place. */
 export function isAsKept(entry: KeptEntry, folder: string, host: Host): boolean {
   const stat = host.files.below(folder).stat(entry.path);
+  if (!stat && entry.only_if_there === true) return true;
   if (!stat) return entry.kind === "other" || (entry.kind === "file" && entry.content_backup === undefined);
   // What was purged is not what somebody has put in its place since.
   if (stat.kind !== entry.kind || entry.content_backup !== undefined) return true;
   return compareAttributes(attributesOf(entry), stat, host).length === 0;
+}
+
+/** Those in a folder that are not declared by others by now, and below nothing that is. */
+export function notDeclared(
+  entries: readonly KeptEntry[],
+  folder: string,
+  declared: readonly string[],
+): KeptEntry[] {
+  const paths = declared.filter((path) => path !== folder);
+  return entries.filter(({ path }) => !paths.some((each) => `${path}/`.startsWith(`${each}/`)));
 }
 
 /** Brings one path back. */
@@ -33,4 +44,11 @@ export async function restoreEntry(
 function attributesOf({ kind, mode, owner, group, uid, gid }: KeptEntry): AttributeProperties {
   const whose = { owner, group, uid, gid };
   return kind === "symlink" ? whose : { mode, ...whose };
+}
+
+/** Takes one path away. */
+export function removeFound({ path, stat }: Found, folder: string, host: Host): void {
+  const files = host.files.below(folder);
+  if (stat.kind === "directory") files.removeDirectory(path);
+  else files.removeFile(path);
 }

@@ -119,13 +119,21 @@ export async function wantedCommit(
   );
 }
 
-/** How many files differ from the commit, those that git does not know included where asked. */
+/** How many files differ from the commit, those that git does not know included where asked; what others declare is left out. */
 export async function localChanges(
-  place: GitPlace,
+  place: GitPlace & { others?: readonly string[] | undefined },
   untracked: "normal" | "no",
   machine: Machine,
 ): Promise<number> {
-  const args = ["status", "--porcelain", `--untracked-files=${untracked}`, "--ignore-submodules=none"];
+  const below = (place.others ?? []).filter((path) => path.startsWith(`${place.path}/`));
+  const excluded = below.map((path) => `:(exclude,literal)${path.slice(place.path.length + 1)}`);
+  const args = [
+    "status",
+    "--porcelain",
+    `--untracked-files=${untracked}`,
+    "--ignore-submodules=none",
+    ...(excluded.length > 0 ? ["--", ".", ...excluded] : []),
+  ];
   const { stdout } = await askInClone(place, args, machine);
   return stdout.split("\n").filter((line) => line !== "").length;
 }
@@ -190,10 +198,38 @@ export async function isBeingRemoved(place: GitPlace, machine: Machine): Promise
   return (await askOrNull(place, ["config", "--get", removing], machine)) !== null;
 }
 
-/** Empties the folder of a clone, as the user whose it is. The clone itself goes last: until then it tells what is left. */
-export async function emptyClone(place: GitPlace, machine: Machine): Promise<void> {
+/**
+ * What goes with a clone, by names in its folder: all but what others declare, and the folders above that.
+ *
+ * @throws {OrchestratorError} `HOST_ERROR` where they declare something in what makes it a clone.
+ */
+export function goingWith(
+  { path, others = [] }: { path: string; others?: readonly string[] | undefined },
+  { host }: Pick<Machine, "host">,
+): string[] {
+  if (others.some((other) => `${other}/`.startsWith(`${path}/.git/`)))
+    throw refuse(path, "holds something in its .git that another resource declares");
+  const files = host.files.below(path);
+  const look = (folder: string): string[] =>
+    files.list(folder).flatMap((name) => {
+      const each = `${folder}/${name}`;
+      if (others.includes(each)) return [];
+      const leads = others.some((other) => other.startsWith(`${each}/`));
+      return leads && files.stat(each)?.kind === "directory" ? look(each) : [each.slice(path.length + 1)];
+    });
+  return look(path);
+}
+
+/**
+ * Empties the folder of a clone, as the user whose it is, but for what others declare. The clone itself goes last: until then it tells
+ * what is left.
+ */
+export async function emptyClone(
+  place: GitPlace & { others?: readonly string[] | undefined },
+  machine: Machine,
+): Promise<void> {
   const { path, user } = place;
-  const names = machine.host.files.list(path);
+  const names = goingWith(place, machine);
   const remove = async (some: readonly string[]): Promise<void> => {
     const paths = some.map((name) => `./${name}`);
     machine.signal.throwIfAborted();

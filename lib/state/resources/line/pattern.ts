@@ -45,6 +45,31 @@ export function patternCost(patterns: readonly string[], text: string): number {
   return costs.reduce((sum, cost) => sum + cost, 0);
 }
 
+/** Where something new goes in a text, by patterns. */
+interface Insertion {
+  insert_after?: string | undefined;
+  insert_before?: string | undefined;
+}
+
+/** The patterns of a place. */
+export function patternsOf({ insert_after, insert_before }: Insertion): string[] {
+  return [insert_after, insert_before].filter((pattern) => pattern !== undefined);
+}
+
+/** Before which line something new goes: behind the last that matches the one, before the first that matches the other, else at the end. */
+export function placeFor(
+  { insert_after, insert_before }: Insertion,
+  lines: readonly { text: string }[],
+): number {
+  if (insert_after !== undefined) {
+    const at = lines.findLastIndex(({ text }) => matchesPattern(insert_after, text));
+    if (at !== -1) return at + 1;
+  }
+  const at =
+    insert_before === undefined ? -1 : lines.findIndex(({ text }) => matchesPattern(insert_before, text));
+  return at === -1 ? lines.length : at;
+}
+
 /** "*", "?" or "=" and a plain character. */
 function tokenize(pattern: readonly string[]): string[] {
   const tokens: string[] = [];

@@ -60,6 +60,12 @@ export function findAccount(name: string, { host, signal }: Machine): MaybeWaiti
   });
 }
 
+/** Where the home of a new user will be that says none. */
+export function homeOfNew(name: string, host: Host): string {
+  const base = /^HOME=(.+)$/m.exec(readText("/etc/default/useradd", host) ?? "")?.[1];
+  return `${base ?? "/home"}/${name}`;
+}
+
 export function listUsers(host: Host): UserEntry[] {
   return readTable(host, "/etc/passwd").map(toUser);
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { FileAttributes, FileStat, Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
-import { missing } from "./missing.ts";
+import { missing } from "./obstacle.ts";
 import { accountSchema, modeSchema } from "./properties.ts";
 
 /** The properties in a schema. */
@@ -75,6 +75,24 @@ export function captureAttributes(
     ...(isAccount(owner) ? { owner, uid } : { owner: String(uid) }),
     ...(isAccount(group) ? { group, gid } : { group: String(gid) }),
   };
+}
+
+/** What stands of what is declared. The set-id bits of a file go with its owner, and its mode comes back with him. */
+export function captureDeclared(
+  { mode, owner, group }: AttributeProperties,
+  stat: FileStat,
+  host: Host,
+): AttributeProperties {
+  const all: AttributeProperties = captureAttributes(stat, host);
+  const moves = owner !== undefined || group !== undefined;
+  const losesBits = moves && stat.kind === "file" && (stat.mode & 0o6000) !== 0;
+  const captured: AttributeProperties = {};
+  if (mode !== undefined || losesBits) captured.mode = all.mode;
+  if (owner !== undefined)
+    Object.assign(captured, { owner: all.owner }, all.uid !== undefined && { uid: all.uid });
+  if (group !== undefined)
+    Object.assign(captured, { group: all.group }, all.gid !== undefined && { gid: all.gid });
+  return captured;
 }
 
 /** A directory service may have names that no module can write, such as those with a domain behind them. */

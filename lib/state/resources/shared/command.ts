@@ -1,6 +1,7 @@
 /** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
 import { OrchestratorError } from "../../../errors.ts";
 import type { Host, HostCommand, HostCommandResult } from "../../../host/host.ts";
+import { startOf } from "../../../internal/canonical-json.ts";
 import { refuseConfined } from "./platform.ts";
 
 /** Where commands run, and what ends them. */
@@ -91,6 +92,6 @@ function lastLines(text: string): string {
     .filter((line) => line !== "");
   return lines
     .slice(-quotedLines)
-    .map((line) => line.slice(0, quotedLineLength))
+    .map((line) => startOf(line, quotedLineLength))
     .join(" | ");
 }

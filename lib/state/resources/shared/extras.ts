@@ -1,6 +1,7 @@
 /** What a file has beside content, mode and owner: kept before it goes, and told where it can't stay. */
 import { z } from "zod";
-import type { FileExtras, FileStat, HostFiles } from "../../../host/host.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { FileExtras, FileStat, Host, HostFiles } from "../../../host/host.ts";
 import type { Prior } from "../../resource-type.ts";
 import type { Change } from "../../result.ts";
 
@@ -45,11 +46,30 @@ export function brokenLinks(stat: FileStat | null, { hard_links }: LinkPropertie
   return [{ property: "hard_links", before: links, after: 1 }];
 }
 
-/** What stood before, to be written as the last version says: for all names of its file, or for one. */
+/**
+ * What stood before, to be written as the last version says, for all names of its file or for one; and for all where an earlier one wrote
+ * for all of them.
+ */
 export function withLinks(prior: Prior, { hard_links }: LinkProperties): Prior {
-  if (prior.type === "symlink") return prior;
-  const { hard_links: _first, ...spec } = prior.spec;
-  return { ...prior, spec: { ...spec, ...(hard_links === "keep" && { hard_links }) } };
+  if (prior.type === "symlink" || hard_links !== "keep") return prior;
+  return prior.spec["hard_links"] === "keep" ? prior : { ...prior, spec: { ...prior.spec, hard_links } };
+}
+
+/**
+ * What stood before, noted as that of all names once a version writes for all of them. From then on a file of its own under this path
+ * would leave the others with what we wrote: nobody would be left to bring back what they had.
+ *
+ * @throws {OrchestratorError} `HOST_ERROR` where a version would do so.
+ */
+export function noteLinks(prior: Prior, spec: LinkProperties & { path: string }, host: Host): Prior {
+  const { path, hard_links } = spec;
+  if (hard_links === "keep") return withLinks(prior, spec);
+  const { links = 1 } = prior.spec["hard_links"] === "keep" ? (host.files.stat(path) ?? {}) : {};
+  if (links === 1) return prior;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `${path} was written for its other names, too (hard_links: keep), and they would keep that for good. Keep them, or have the resource removed before.`,
+    details: { path, links },
+  });
 }
 
 /** How a file is written that other names may name. */

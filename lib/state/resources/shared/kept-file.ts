@@ -2,9 +2,11 @@
 import { z } from "zod";
 import type { FileAttributes, Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
+import type { Prior } from "../../resource-type.ts";
 import type { Change } from "../../result.ts";
 import { captureAttributes, compareAttributes, ownerNumbersShape, toFileAttributes } from "./attributes.ts";
-import { captureExtras, compareExtras, extrasSchema } from "./extras.ts";
+import { captureAllExtras, captureExtras, compareExtras, extrasSchema } from "./extras.ts";
+import { addMissing } from "./later-prior.ts";
 import { accountSchema, modeSchema } from "./properties.ts";
 
 /** Mode, owner and extras of a file that stood before. */
@@ -60,6 +62,24 @@ export function captureKeptFolder(path: string, host: Host): JsonObject {
     ...(captureExtras(path, host.files) as JsonObject),
   };
   return { keep_folder: true, ...(folder && { folder }) };
+}
+
+/**
+ * All of a folder of which only what was declared was noted first, where a later version of another type takes it away; none where that
+ * makes it anew.
+ */
+export function extendKeptFolder(
+  prior: Prior,
+  { path, ensure }: { path: string; ensure: "present" | "absent" },
+  host: Host,
+): Prior {
+  if (prior.type !== "directory" || prior.spec["only_if_there"] !== true) return prior;
+  const stat = host.files.stat(path);
+  if (!stat) return { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+  if (stat.kind !== "directory" || ensure === "present") return prior;
+  const extras = captureAllExtras(path, host.files) as JsonObject;
+  const spec = { path, ensure: "present", ...captureAttributes(stat, host), ...extras };
+  return addMissing(prior, { type: "directory", spec });
 }
 
 /** The change of a folder that is not there any more and is to come back; none where somebody took away what it stood in, too. */

@@ -72,3 +72,15 @@ export function putLine(
     return isOwn(line.text) ? [] : [line];
   });
 }
+
+/** Where two marks stand as whole lines; null where they are not one pair, undefined where there are none. */
+export function pairOf(
+  { begin, end }: { begin: string; end: string },
+  lines: readonly TextLine[],
+): [first: number, last: number] | null | undefined {
+  const placesOf = (mark: string): number[] => lines.flatMap(({ text }, at) => (text === mark ? [at] : []));
+  const [[first, ...others], [last, ...more]] = [placesOf(begin), placesOf(end)];
+  if (first === undefined && last === undefined) return undefined;
+  const isPair = first !== undefined && last !== undefined && first < last;
+  return isPair && others.length + more.length === 0 ? [first, last] : null;
+}

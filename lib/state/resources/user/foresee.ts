@@ -14,7 +14,7 @@ import {
 } from "../shared/accounts.ts";
 import { readText } from "../shared/text-file.ts";
 import { wantedGroups } from "./obstacles.ts";
-import { createsHome, type UserSpec } from "./properties.ts";
+import { createsHome, leavingHome, type UserSpec } from "./properties.ts";
 
 const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/skel"] as const;
 
@@ -41,7 +41,7 @@ export function foreseeUser(
   const after = findUser(host, name);
   if (before && after && !changed.has("ensure")) foreseeOwner(before, after, host);
   const wanted = wantedGroups(spec, host);
-  if (!wanted) return;
+  if (!wanted || !after) return;
   const groups = new Set(wantedMembers(wanted, groupsOf(host, name), spec.membership));
   setGroups(name, groups, host);
 }
@@ -129,14 +129,16 @@ function fillHome(
 }
 
 /** The group with the user's name goes too, unless others are in it. */
-function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenMachine): void {
+function forgetUser(spec: UserSpec, host: ForeseenMachine): void {
+  const { name, keep_group } = spec;
   const user = findUser(host, name);
   editTable(host, passwdPath, (rows) => rows.filter((row) => row[0] !== name));
   setGroups(name, new Set(), host);
   const own = findGroup(host, name);
   const goes = keep_group !== true && own !== null && own.gid === user?.gid && own.members.length === 0;
   if (goes) foreseeGroup(name, null, host);
-  if (remove_home && user) host.files.removeAll(user.home);
+  const home = leavingHome(spec, user?.home);
+  if (home !== null) host.files.removeAll(home);
 }
 
 function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenMachine): void {

@@ -7,9 +7,9 @@ import type { Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Change } from "../../result.ts";
 import { findGroup, listUsers } from "../shared/accounts.ts";
-import { missing } from "../shared/missing.ts";
+import { missing } from "../shared/obstacle.ts";
 import { isSystemFolder } from "../shared/system-folders.ts";
-import { createsHome, type UserSpec } from "./properties.ts";
+import { createsHome, leavingHome, type UserSpec } from "./properties.ts";
 
 /** The group of a change, as far as it matters here. */
 export interface WantedGroup {
@@ -29,8 +29,8 @@ export interface UserChange {
 /**
  * Refuses a change of a user that can't be made.
  *
- * @throws {OrchestratorError} `HOST_ERROR` where another user has the number or the home, where a group is not there, or where
- *   the home to remove is not the user's alone.
+ * @throws {OrchestratorError} `HOST_ERROR` where another user has the number or the home, where a group is not there, where the
+ *   home to remove is not the user's alone, or where somebody could lead the programs that make or remove it elsewhere.
  */
 export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: Host): void {
   if (spec.ensure === "absent") return refuseHome(spec, host);
@@ -42,6 +42,7 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
   }
   const isNew = after.has("ensure");
   if (isNew) refuseForeignHome(spec, home, host);
+  if (isNew && createsHome(spec) && spec.home !== undefined) requireOwnWay(spec.home, host);
   if ((isNew || after.has("group")) && spec.group !== undefined && spec.group_gid === undefined)
     requireGroup(spec.group, host);
   const groups = isNew ? wantedGroups(spec, host) : after.get("groups");
@@ -86,7 +87,7 @@ function toNames(members: unknown): string[] {
 
 /** The supplementary groups that a user is to have: of those that come back, the ones that are still there or come with him. */
 export function wantedGroups(spec: UserSpec, { users }: Host): readonly string[] | undefined {
-  if (spec.group_gid === undefined) return spec.groups;
+  if (spec.group_gid === undefined && spec.only_if_there !== true) return spec.groups;
   return spec.groups?.filter((group) => isBrought(spec, group) || users.groupId(group) !== null);
 }
 
@@ -110,10 +111,11 @@ function refuseForeignHome(spec: UserSpec, home: string, host: Host): void {
   throw refused(message, { path: home, user: owner.name });
 }
 
-function refuseHome({ name, remove_home }: UserSpec, host: Host): void {
-  const users = remove_home ? listUsers(host) : [];
-  const home = users.find((user) => user.name === name)?.home ?? "";
-  if (home === "") return;
+function refuseHome(spec: UserSpec, host: Host): void {
+  const { name } = spec;
+  const users = spec.remove_home ? listUsers(host) : [];
+  const home = leavingHome(spec, users.find((user) => user.name === name)?.home);
+  if (home === null) return;
   if (isSystemFolder(home))
     throw refused(`The home of ${name} is ${home}, which is never removed.`, { path: home });
   const other = users.find((user) => user.name !== name && `${user.home}/`.startsWith(`${home}/`));
@@ -122,6 +124,17 @@ function refuseHome({ name, remove_home }: UserSpec, host: Host): void {
       path: home,
       user: other.name,
     });
+  requireOwnWay(home, host);
+}
+
+/** Making and removing a home goes by names, as root: it could be led anywhere by who can change a folder above it. */
+function requireOwnWay(home: string, host: Host): void {
+  const uid = host.files.ledBy(home.slice(0, home.lastIndexOf("/")) || "/");
+  if (uid === null) return;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `The home ${home} is in a folder that somebody else than root can change, and is neither made nor removed there.`,
+    details: { path: home, uid },
+  });
 }
 
 function refused(message: string, details: JsonObject): OrchestratorError {

@@ -1,13 +1,12 @@
 /** Making, changing and removing users with the programs of shadow-utils. */
-import { OrchestratorError } from "../../../errors.ts";
 import type { Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
-import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
+import { findGroup, findShadow, findUser, groupsOf } from "../shared/accounts.ts";
 import { act } from "../shared/command.ts";
 import { isKept, keepGroup, restoreGroupRows, restoreMembershipPlaces } from "../shared/group-rows.ts";
 import { wantedGroups } from "./obstacles.ts";
 import { bareHash, wantedPassword } from "./password.ts";
-import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
+import { createsHome, leavingHome, toExpiresDay, type UserSpec } from "./properties.ts";
 import { subordinateOptions, subordinatesOf } from "./subordinates.ts";
 
 type Run = (argv: [string, ...string[]]) => Promise<unknown>;
@@ -23,7 +22,7 @@ export async function applyUser(
   const ensure = changes.find((change) => change.property === "ensure");
   if (spec.ensure === "absent") return removeUser(spec, host, run);
   if (isKept(host, spec.name)) keepGroup(host, spec.name, false);
-  if (ensure && createsHome(spec) && spec.home !== undefined) requireOwnWay(spec.home, host);
+  if (!ensure && !findUser(host, spec.name)) return;
   const changed = new Set(changes.map(({ property }) => property));
   const makesGroup = (ensure !== undefined || changed.has("group")) && (await bringGroup(spec, host, run));
   if (ensure) await makeUser(spec, host, run);
@@ -34,8 +33,13 @@ export async function applyUser(
   }
   if (makesGroup && spec.group !== undefined && spec.group_rows)
     restoreGroupRows(host, spec.group, spec.group_rows);
-  if (spec.memberships && (ensure || changed.has("groups")))
-    restoreMembershipPlaces(host, spec.name, spec.memberships);
+  if (makesGroup && spec.group_place) restoreMembershipPlaces(host, spec.name, [spec.group_place]);
+  if (spec.memberships && (ensure || changed.has("groups"))) {
+    // Who only leaves groups comes back to none: one that is not among them any more was taken away by somebody else.
+    const standing = spec.groups ? null : groupsOf(host, spec.name);
+    const places = spec.memberships.filter(({ group }) => standing?.includes(group) !== false);
+    restoreMembershipPlaces(host, spec.name, places);
+  }
   if (changed.has("password_hash") || changed.has("locked")) await changePassword(spec, host, signal);
   const ages = findShadow(host, spec.name)?.ages;
   if (spec.ages !== undefined && spec.ages !== ages) await setAges(spec.name, spec.ages, run);
@@ -114,26 +118,15 @@ const flags: Readonly<Record<string, string>> = {
 async function removeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const { name } = spec;
   const user = findUser(host, name);
-  const home = user?.home ?? "";
-  if (spec.remove_home && home !== "") requireOwnWay(home, host);
+  const home = leavingHome(spec, user?.home);
   const keeps = isKept(host, name) || (spec.keep_group === true && findGroup(host, name) !== null);
   if (keeps && user) keepGroup(host, name, true);
   try {
     // Where a kill came after it, the group alone is left to do.
-    if (user) await run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
+    if (user) await run(["userdel", ...(home === null ? [] : ["-r"]), name]);
   } finally {
     if (keeps) keepGroup(host, name, false);
   }
-}
-
-/** Making and removing a home goes by names, as root: it could be led anywhere by who can change a folder above it. */
-function requireOwnWay(home: string, host: Host): void {
-  const uid = host.files.ledBy(home.slice(0, home.lastIndexOf("/")) || "/");
-  if (uid === null) return;
-  throw new OrchestratorError("HOST_ERROR", {
-    message: `The home ${home} is in a folder that somebody else than root can change, and is neither made nor removed there.`,
-    details: { path: home, uid },
-  });
 }
 
 function option(flag: string, value: string | number | undefined): string[] {

@@ -38,6 +38,23 @@ test("a home below a folder of somebody else is not removed, nor is its user", a
   expect(state.host.files.stat("/srv/web/deploy")).not.toBeNull();
 });
 
+test.each([
+  ["made", [], { home: "/srv/web/deploy" }],
+  ["removed", ["useradd", "-M", "-d", "/srv/web/deploy", "deploy"], { ensure: "absent", remove_home: true }],
+])("a plan says that a home below a folder of somebody else is not %s", async (_how, before, more) => {
+  const state = new StateFixture(memoryMachine());
+  state.host.files.makeDirectory("/srv", { mode: 0o755 });
+  state.host.files.makeDirectory("/srv/web", { mode: 0o755, uid: 33 });
+  const [program, ...rest] = before;
+  if (program !== undefined) {
+    state.host.files.makeDirectory("/srv/web/deploy", { mode: 0o755 });
+    await run(state.host, [program, ...rest]);
+  }
+  const [plan, applied] = [await state.run("plan", user(more)), await state.run("apply", user(more))];
+  expect(plan.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(plan.results[0]?.message).toBe(applied.results[0]?.message);
+});
+
 test("a password that was locked is locked again, also where a later version gave another one", async () => {
   const state = new StateFixture(memoryMachine());
   await run(state.host, ["useradd", "deploy"]);

@@ -1,0 +1,61 @@
+/** How much of what an agent tells of itself is kept, and that the newest is, whatever the disk said to it. */
+import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
+
+async function begin(test: TestOrchestrator, clock = test.clock) {
+  const agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const say = async (attributes: Record<string, string>): Promise<string> => {
+    await clock.advance(1);
+    const collected_at = new Date(clock.now()).toISOString();
+    agent.link.send({ type: "attributes", attributes, collected_at });
+    await settleAll();
+    return collected_at;
+  };
+  const stored = () => test.orchestrator.agents.attributes(systemCaller, { node_id });
+  return { agent, say, stored };
+}
+
+const named = (count: number, value: string): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${String(at).padStart(5, "0")}`, value]));
+const filling = (bytes: number, filler: string): string =>
+  filler.repeat((bytes - 6) / Buffer.byteLength(filler));
+
+it.each([
+  ["500 attributes", named(500, "x"), 500],
+  ["501 attributes", named(501, "x"), 500],
+  ["64 KiB", named(64, filling(1024, "x")), 64],
+  ["a byte more", { ...named(63, filling(1024, "x")), b: `${filling(1024, "x")}${"x".repeat(6)}` }, 63],
+  ["64 KiB in letters of two bytes", named(64, filling(1024, "é")), 64],
+  ["more than that in fewer letters", named(90, filling(1024, "é")), 64],
+])("%s", async (_, attributes, kept) => {
+  await using test = await createTestOrchestrator();
+  const { agent, say, stored } = await begin(test);
+  await using __ = agent;
+  const collected_at = await say(attributes);
+  await waitFor(async () => expect(await stored()).toMatchObject({ collected_at }));
+  expect(Object.keys((await stored()).attributes)).toEqual(Object.keys(attributes).toSorted().slice(0, kept));
+});
+
+it("the last that is told in a minute is there once a full disk has space again, also where it waited", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  await using test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const { agent, say, stored } = await begin(test, clock);
+  await using _ = agent;
+  for (let number = 1; number < 12; number += 1) await say({ role: `v${number}` });
+  data.freeBytes = 0;
+  await say({ role: "newest" });
+  for (let second = 0; second < 30; second += 1) await clock.advance(1_000);
+  data.freeBytes = Infinity;
+  await waitFor(async () => {
+    await clock.advance(1_000);
+    expect((await stored()).attributes).toEqual({ role: "newest" });
+  });
+});
