@@ -158,10 +158,7 @@ export function defaultsOf(params: Params): JsonObject {
   return values;
 }
 
-/**
- * What is wrong with params beside their form: patterns that can't be read, and defaults that are not as declared. The defaults of a module
- * that is stored were right by the version that took it in.
- */
+/** What is wrong beside the form: patterns that can't be read, defaults that are not as declared (those of a stored module once were). */
 export function* findParamFaults(params: Params, budget: WorkBudget, isStored = false): Work<Issue[]> {
   const issues: Issue[] = [];
   for (const [name, param] of Object.entries(params)) {

@@ -112,4 +112,25 @@ export const machineBugs: readonly Bug[] = [
     to: `saidBy(target, identities)`,
     tests: ["test/state/resources/archive/beside-others.test.ts"],
   },
+  {
+    name: "another archive replaces the file of another module",
+    file: "lib/state/resources/archive/stamp.ts",
+    from: `(says("whole") && stat !== null)`,
+    to: `false`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "another archive brings what another module has gone",
+    file: "lib/state/resources/archive/stamp.ts",
+    from: `(says("absent") || (`,
+    to: `((`,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
+  {
+    name: "another archive gives a file the mode that the archive has, and not the one that a module says",
+    file: "lib/state/resources/archive/stamp.ts",
+    from: `...(says("mode") && { mode }),`,
+    to: ``,
+    tests: ["test/state/resources/archive/beside-others.test.ts"],
+  },
 ];

@@ -258,7 +258,7 @@ export const promiseBugs: readonly Bug[] = [
   {
     name: "somebody else chooses what of root's is one with a thing of his",
     file: "lib/state/run/identities.ts",
-    from: "return !isLed || !this.#isSafe(real) ? real : path;",
+    from: "return !isLed || this.#isSafe(real) === false ? real : path;",
     to: "return real;",
     tests: ["test/state/led-ways.test.ts"],
   },

@@ -18,8 +18,8 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "schedules are tried as seldom after a second outage as at the end of the first",
     file: "lib/rollouts/scheduled-rollouts.ts",
-    from: `      this.#retryMs = firstRetryMs;\n      const earliest`,
-    to: `      const earliest`,
+    from: `      this.#retryMs = firstRetryMs;\n`,
+    to: ``,
     tests: ["test/rollouts/scheduled-rollouts.test.ts"],
   },
   {

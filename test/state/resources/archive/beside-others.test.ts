@@ -97,10 +97,44 @@ describe.each(overrides)(
       ]);
       expect(text(state)).toBe(made("g of 3"));
       await atRest(state);
-  
+      pack(state, "f", "g", "h", "i");
+      expect(outcomes(await state.run("apply", [...archive, ...other]))).toEqual([
+        "r changed",
+        definition["type"] === "line" ? "g changed" : "g unchanged",
+      ]);
       expect([state.read("/w/t/i"), state.read("/w/t/f")]).toEqual(["i of 4", "f of 4"]);
       expect(text(state)).toBe(made("g of 4"));
       await atRest(state);
+    });
+
+    test("leaves that to it where another archive is applied alone", async () => {
+      const state = await begin();
+      await state.run("apply", [...archive, ...other]);
+      const before = state.host.files.stat("/w/t/g");
+      pack(state, "f", "g", "h", "i");
+      expect(outcomes(await state.run("apply", archive, { scope: ["a"] }))).toEqual(["r changed"]);
+      expect([state.read("/w/t/i"), state.read("/w/t/f")]).toEqual(["i of 4", "f of 4"]);
+      const isLine = definition["type"] === "line";
+      expect(text(state)).toBe(isLine ? "g of 4" : made("g of 3"));
+      expect(state.host.files.stat("/w/t/g")?.mode).toBe(before?.mode);
+      await state.run("apply", other, { scope: ["b"] });
+      expect(text(state)).toBe(made("g of 4"));
+      await atRest(state);
+    });
+
+    test("leaves that to it where it comes first", async () => {
+      const state = await begin();
+      const first = other.map((resource) => ({ ...resource, module: "0" }));
+      await state.run("apply", [...archive, ...first]);
+      await state.run("apply", [...first, ...archive]);
+      pack(state, "f", "g", "h", "i");
+      await state.run("apply", [...first, ...archive]);
+      await state.run("apply", [...first, ...archive]);
+      expect([state.read("/w/t/i"), text(state)]).toEqual(["i of 4", made("g of 4")]);
+      expect(outcomes(await state.run("check", [...first, ...archive]))).toEqual([
+        "g unchanged",
+        "r unchanged",
+      ]);
     });
 
     test("has what it brought there again when nobody wants that any more", async () => {
