@@ -129,8 +129,9 @@ export interface ResourcePlanning<Spec = unknown> {
 }
 
 /** The paths of which other resources say this: that nothing is there, all of the content, some or all of it, the mode, the owner, the group. */
-export type PathsSaid = Record<(typeof aspectsSaid)[number], readonly string[]>;
-export const aspectsSaid = ["absent", "whole", "content", "mode", "owner", "group"] as const;
+export type PathsSaid = {
+  [aspect in "absent" | "whole" | "content" | "mode" | "owner" | "group"]: readonly string[];
+};
 
 /** How a type acts because something that it watches changed. */
 export interface ResourceTriggering<Spec = unknown> {

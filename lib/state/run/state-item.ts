@@ -1,12 +1,6 @@
 /** What the engine knows about one resource while a run lasts. */
 import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
-import {
-  aspectsSaid,
-  type PathsSaid,
-  type Prior,
-  type ResourceType,
-  type ResourceTypes,
-} from "../resource-type.ts";
+import { type PathsSaid, type Prior, type ResourceType, type ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource, StayingThings } from "../resource.ts";
 import type { Change } from "../result.ts";
 import type { AppliedResource } from "./applied-resource.ts";
@@ -129,7 +123,8 @@ export function saidBy(target: Target, identities: Identities): PathsSaid {
 
 /** What is worked out of each thing that may be said of paths. */
 export function mapSaid<To>(to: (aspect: keyof PathsSaid) => To): Record<keyof PathsSaid, To> {
-  return Object.fromEntries(aspectsSaid.map((each) => [each, to(each)])) as Record<keyof PathsSaid, To>;
+  const [absent, whole, content] = [to("absent"), to("whole"), to("content")];
+  return { absent, whole, content, mode: to("mode"), owner: to("owner"), group: to("group") };
 }
 
 function declaredPaths({ type, spec }: Target): readonly string[] {
