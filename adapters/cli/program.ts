@@ -101,6 +101,7 @@ function nameOf(command: unknown): string {
 
 /** A profile that was typed is meant with its server, whatever the environment says. */
 function withProfile(context: CommandContext, name: string): CommandContext {
+  if (name === "") throw new UsageError("--profile needs the name of a profile.");
   const { FLEETWRIGHT_URL: _url, ...others } = context.environment;
   const named = { ...context, environment: { ...others, FLEETWRIGHT_PROFILE: name } };
   if (setIn(context.environment, "FLEETWRIGHT_URL") === undefined || readProfile(named)) return named;

@@ -3,8 +3,8 @@ import type { Module, ModuleCheck } from "fleetwright";
 import { ApiError } from "../../client/api-error.ts";
 import { makeSure, sureOption } from "../ask.ts";
 import type { SureOptions } from "../ask.ts";
-import type { Run } from "../call.ts";
-import { exitCode } from "../context.ts";
+import type { CommandCall, Run } from "../call.ts";
+import { exitCode, type ExitCode } from "../context.ts";
 import { describeFailure } from "../failure.ts";
 import { withSuggestion } from "../find-id.ts";
 import { readModules, type GivenModule } from "../given-modules.ts";
@@ -42,27 +42,7 @@ export function addModulesCommands(program: Command, run: Run): void {
     .description(
       "upload modules, of folders all in YAML, those that others require first; - is standard input",
     )
-    .action(
-      run(async (call, paths: string[]) => {
-        const uploaded: Module[] = [];
-        let file = "";
-        const upload = async (one: GivenModule): Promise<void> => {
-          file = one.file;
-          const module = await call.client.modules.upload({ content: one.content });
-          uploaded.push(module);
-          if (!call.options.json) call.context.stdout(toLines([toLine(describeUpload(module))]));
-        };
-        const given = await readModules(call.context, paths);
-        try {
-          await uploadRequiredFirst(given, upload, isOfRequirements);
-        } catch (error) {
-          call.tellFailure(error, file === "-" ? undefined : file);
-          return describeFailure(error).code;
-        }
-        if (call.options.json) call.show(uploaded.length === 1 ? uploaded[0] : uploaded, () => "");
-        return exitCode.ok;
-      }),
-    );
+    .action(run(uploadModules));
   modules
     .command("remove <name>")
     .description("remove a module that no assignment uses")
@@ -74,6 +54,31 @@ export function addModulesCommands(program: Command, run: Run): void {
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
+}
+
+async function uploadModules(call: CommandCall, paths: string[]): Promise<ExitCode> {
+  const uploaded: Module[] = [];
+  let file = "";
+  const upload = async (one: GivenModule): Promise<void> => {
+    file = one.file;
+    const module = await call.client.modules.upload({ content: one.content });
+    uploaded.push(module);
+    if (!call.options.json) call.context.stdout(toLines([toLine(describeUpload(module))]));
+  };
+  const given = await readModules(call.context, paths);
+  const show = (result: Module | Module[]): void => {
+    if (call.options.json) call.show(result, () => "");
+  };
+  try {
+    await uploadRequiredFirst(given, upload, isOfRequirements);
+  } catch (error) {
+    // Each stays uploaded, whatever became of the next one.
+    if (uploaded.length > 0) show(uploaded);
+    call.tellFailure(error, file === "-" ? undefined : file);
+    return describeFailure(error).code;
+  }
+  show(uploaded.length === 1 ? uploaded[0]! : uploaded);
+  return exitCode.ok;
 }
 
 function isOfRequirements(error: unknown): boolean {

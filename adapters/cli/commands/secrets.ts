@@ -5,7 +5,8 @@ import { makeSure, sureOption } from "../ask.ts";
 import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { parseEnvFile, type EnvEntry } from "../env-file.ts";
-import { UsageError } from "../failure.ts";
+import { exitCode, type ExitCode } from "../context.ts";
+import { describeFailure, UsageError } from "../failure.ts";
 import { withSuggestion } from "../find-id.ts";
 import { limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
@@ -143,7 +144,7 @@ async function setOne(
 async function importFile(
   call: CommandCall,
   { fromEnvFile, prefix }: { fromEnvFile: string; prefix: string },
-): Promise<void> {
+): Promise<ExitCode> {
   const entries = parseEnvFile(await readText(call.context, fromEnvFile));
   const named = entries.map(({ name, ...entry }): EnvEntry => ({ ...entry, name: prefix + toName(name) }));
   const twice = named.find(({ name }, at) => named.findIndex((other) => other.name === name) < at);
@@ -151,9 +152,20 @@ async function importFile(
   // Before any is set: what the server would refuse halfway.
   for (const entry of named) requireSettable(entry);
   const all: Secret[] = [];
-  for (const { name, value } of named)
-    all.push(await setOne(call, name, { changes: { value }, created: { value } }));
-  call.show(all, () => toLines(all.map(({ name, value_version }) => `${name}: version ${value_version}`)));
+  const showAll = (): void =>
+    call.show(all, () => toLines(all.map(({ name, value_version }) => `${name}: version ${value_version}`)));
+  for (const { name, value, line } of named) {
+    try {
+      all.push(await setOne(call, name, { changes: { value }, created: { value } }));
+    } catch (error) {
+      // Those before it are kept, whatever became of this one.
+      if (all.length > 0) showAll();
+      call.tellFailure(error, `Line ${line}, ${name}`);
+      return describeFailure(error).code;
+    }
+  }
+  showAll();
+  return exitCode.ok;
 }
 
 /** Refuses, by its line, what can be no secret. */

@@ -164,3 +164,50 @@ describe("agents reject-pending", () => {
     expect([stdout, changes.length]).toEqual([`Rejected: ${rejected}\n`, answers.length]);
   });
 });
+
+/** Commands that make one call after another, with what each call of the kind is answered with. */
+const oneByOne = [
+  {
+    what: "modules upload",
+    words: (folder: string) => ["a", "b", "c"].map((name) => join(folder, `${name}.yml`)),
+    answer: (at: number) => ({ name: "abc"[at], revision: 1, created: true }),
+    told: "a is now at revision 1.\n",
+    about: "b.yml",
+  },
+  {
+    what: "secrets import",
+    words: (folder: string) => ["--from-env-file", join(folder, "env")],
+    answer: (at: number) => ({ name: "abc"[at], value_version: 1, used_by: [] }),
+    told: "a: version 1\n",
+    about: "Line 2, b",
+  },
+];
+
+describe.each(oneByOne)("$what, whose second call fails", ({ what, words, answer, told, about }) => {
+  async function upload(failing: number, ...options: string[]): Promise<CommandResult> {
+    const folder = temporaryFolder();
+    for (const name of ["a", "b", "c"]) writeFileSync(join(folder, `${name}.yml`), `name: ${name}\n`);
+    writeFileSync(join(folder, "env"), "A=1\nB=2\nC=3\n");
+    const { run } = startFleet(0, (_, at) =>
+      at === failing ? refuse(409, "CONFLICT") : Response.json(answer(at)),
+    );
+    return run(...what.split(" "), ...words(folder), ...options);
+  }
+
+  it("tells what is done, and of what it failed", async () => {
+    const { code, stdout, stderr } = await upload(1);
+    expect([code, stdout]).toEqual([1, told]);
+    expect(stderr).toMatch(new RegExp(`^fleetwright: (/.*/)?${about}: CONFLICT: No.\n$`));
+  });
+
+  it("tells programs the same, in one list", async () => {
+    const { code, stdout, stderr } = await upload(1, "--json");
+    expect([code, JSON.parse(stdout)]).toEqual([1, [expect.objectContaining(answer(0))]]);
+    expect(JSON.parse(stderr)).toMatchObject({ code: "CONFLICT", about: expect.stringMatching(about) });
+  });
+
+  it("tells no result where nothing is done", async () => {
+    expect(await upload(0, "--json")).toMatchObject({ code: 1, stdout: "" });
+    expect(await upload(0)).toMatchObject({ code: 1, stdout: "" });
+  });
+});

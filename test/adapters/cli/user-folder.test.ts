@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
 import { runCommandLine } from "fleetwright/cli";
 import { processContext } from "../../../adapters/cli/process-context.ts";
-import { homeFolder } from "../../../adapters/cli/profile.ts";
+import { homeFolder, profileName, useProfile } from "../../../adapters/cli/profile.ts";
 import {
   runIn,
   startCommandLine,
@@ -172,6 +172,20 @@ describe("a profile", () => {
     expect((await runIn(folder, ["whoami"])).stderr).toBe(
       `fleetwright: CONFIGURATION_INVALID: ${profilePath({ folder })} can't be read (EISDIR).\n`,
     );
+  });
+
+  it("is the usual one where its variable is empty, and a name of nothing is none", async () => {
+    const context = { ...processContext, environment: { FLEETWRIGHT_HOME: temporaryFolder() } };
+    const nameOf = (name: string) =>
+      profileName({ ...context, environment: { ...context.environment, FLEETWRIGHT_PROFILE: name } });
+    expect([nameOf(""), nameOf("lab")]).toEqual(["default", "lab"]);
+    useProfile(context, "site");
+    expect(nameOf("")).toBe("site");
+    expect(await runIn(temporaryFolder(), ["whoami", "--profile", ""])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "fleetwright: --profile needs the name of a profile.\n",
+    });
   });
 
   it("that is not there is not taken for the usual one", async () => {
