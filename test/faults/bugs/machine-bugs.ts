@@ -133,4 +133,11 @@ export const machineBugs: readonly Bug[] = [
     to: ``,
     tests: ["test/state/resources/archive/beside-others.test.ts"],
   },
+  {
+    name: "of one thing that was applied by two paths the second says what stood before",
+    file: "lib/state/run/identities.ts",
+    from: `withClaims(isOurs ? first : entry, all)`,
+    to: `withClaims(entry, all)`,
+    tests: ["test/state/one-thing-twice.test.ts"],
+  },
 ];

@@ -76,7 +76,7 @@ describe("a plan does not know", () => {
     ]);
     expect(first.done.slice(2)).toEqual([
       "/srv/tool/conf changed update",
-      "/srv/tool/old changed remove",
+      "/srv/tool/old unchanged none",
       "/srv/x changed create",
     ]);
   });
