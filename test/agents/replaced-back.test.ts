@@ -107,19 +107,42 @@ describe("an agent that was replaced", () => {
     });
   });
 
-  it("leaves one that was there by mistake without a name where another has that by now", async () => {
+  it.each([
+    ["machine-4", "MACHINE-4"],
+    ["Machine-4", "machine-4"],
+    ["Machine-4", "Machine-4"],
+  ])("leaves one that was %s by mistake without a name where another is %s by now", async (own, taken) => {
     await using test = await createTestOrchestrator();
     const { agents } = test.orchestrator;
     const { old } = await reinstalled(test);
     const { nodeId: by } = await approved(test, 4);
+    await agents.rename(systemCaller, { node_id: by, name: own });
     await agents.replace(systemCaller, { node_id: old, by });
     const { nodeId: third } = await connect(test, 3);
-    await agents.setStatus(systemCaller, { node_id: third, status: "approved", name: "MACHINE-4" });
+    await agents.setStatus(systemCaller, { node_id: third, status: "approved", name: taken });
     await agents.replace(systemCaller, { node_id: by, by: old, force: true });
     expect(await agents.get(systemCaller, { node_id: by })).not.toHaveProperty("name");
-    expect(await agents.get(systemCaller, { node_id: third })).toMatchObject({ name: "MACHINE-4" });
+    expect(await agents.get(systemCaller, { node_id: third })).toMatchObject({ name: taken });
     const named = await agents.setStatus(systemCaller, { node_id: by, status: "approved" });
     expect(named.name).toBe("machine-4-2");
+  });
+
+  it.each(["machine-4", "Machine-4"])("gives one that was %s by mistake that name again", async (own) => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const { old } = await reinstalled(test);
+    const { nodeId: by } = await approved(test, 4);
+    await agents.rename(systemCaller, { node_id: by, name: own });
+    await agents.replace(systemCaller, { node_id: old, by });
+    await agents.replace(systemCaller, { node_id: by, by: old, force: true });
+    expect(await agents.get(systemCaller, { node_id: by })).toMatchObject({ name: own });
+    const { nodeId: third } = await connect(test, 3);
+    const taken = agents.setStatus(systemCaller, {
+      node_id: third,
+      status: "approved",
+      name: own.toUpperCase(),
+    });
+    await expect(taken).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
   });
 
   it("approves none that was rejected on purpose before it was replaced", async () => {

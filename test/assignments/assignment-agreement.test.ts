@@ -178,6 +178,21 @@ resources:
     expect(await names(made.test)).toHaveLength(5);
   });
 
+  it.each([
+    [["env=prod"], true],
+    [["env=dev", "env=prod"], true],
+    [["env=prod", "env=dev"], true],
+    [["env=stage", "env=test"], false],
+  ] as const)("of a module that supports %j: %s", async (supports, isRefused) => {
+    const some = file("some", "2", `supports: ${JSON.stringify(supports)}\n`);
+    await using made = await scene(file("one", "1"), some);
+    await assign(made.test, "first", "env=prod", "one");
+    const second = assign(made.test, "second", "*", "some");
+    if (isRefused) await expect(second).rejects.toMatchObject(conflict);
+    else await second;
+    expect(await names(made.test)).toHaveLength(isRefused ? 2 : 3);
+  });
+
   it("are told of at the next plan where they come to share an agent later, or a template of the agent decides", async () => {
     const own = file("own", "{{ tags.env }}");
     await using made = await scene(file("one", "1"), file("two", "2"), own);

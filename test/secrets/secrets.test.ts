@@ -73,6 +73,23 @@ describe("a secret in a module", () => {
     expect(await find("other@3")).toBe(0);
   });
 
+  it("counts with the oldest of its values that an agent has, whichever module holds that", async () => {
+    await create();
+    for (const name of ["a", "b"])
+      await upload(`  - { id: f, type: file, path: /${name}, content: "{{ secrets.db }}" }\n`, name);
+    await apply({ modules: ["a", "b"] });
+    const find = async (secret_before: string): Promise<number> =>
+      (await fleet.orchestrator.agents.list(systemCaller, { secret_before })).items.length;
+    await secrets().update(systemCaller, { name: "db", value: "second-value" });
+    for (const [module, found] of [
+      ["a", 1],
+      ["b", 0],
+    ] as const) {
+      await apply({ modules: [module] });
+      expect([onMachine(module), await find("db@2")]).toEqual(["second-value", found]);
+    }
+  });
+
   it("makes a plan stale when it changes", async () => {
     await create();
     await upload(fileWith("{{ secrets.db }}"));

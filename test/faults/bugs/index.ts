@@ -31,6 +31,7 @@ import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
 import { storeBugs } from "./store-bugs.ts";
+import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
 import { typeBugs } from "./type-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
@@ -75,6 +76,7 @@ export const bugs: readonly Bug[] = [
   ...scopeBugs,
   ...stateBugs,
   ...storeBugs,
+  ...strangerBugs,
   ...surfaceBugs,
   ...typeBugs,
   ...unnoticedBugs,

@@ -1,0 +1,33 @@
+/** Bugs that a reader of the sources thought of, and no test noticed. */
+import type { Bug } from "./bugs.ts";
+
+export const strangerBugs: readonly Bug[] = [
+  {
+    name: "a machine that flapped settles with no alarms, whatever stands",
+    file: "lib/thresholds/alarm-upkeep.ts",
+    from: "threshold_id === undefined || value.threshold_id === threshold_id",
+    to: "value.threshold_id === threshold_id",
+    tests: ["test/thresholds/flapped-and-let-go.test.ts"],
+  },
+  {
+    name: "a module that supports several platforms contradicts none",
+    file: "lib/module-format/module-comparison.ts",
+    from: `return supports.length > 1 ? [{ kind: "or", operands: supports }] : supports;`,
+    to: "return supports;",
+    tests: ["test/assignments/assignment-agreement.test.ts"],
+  },
+  {
+    name: "a name with capitals that was given up is taken for free",
+    file: "lib/agents/replacements.ts",
+    from: `await this.#context.storage.get("agent_names", name.toLowerCase())`,
+    to: `await this.#context.storage.get("agent_names", name)`,
+    tests: ["test/agents/replaced-back.test.ts"],
+  },
+  {
+    name: "of a secret in two versions the newer counts",
+    file: "lib/secrets/secret-service.ts",
+    from: "Math.min(version, versions.get(name) ?? Infinity)",
+    to: "Math.max(version, versions.get(name) ?? 0)",
+    tests: ["test/secrets/secrets.test.ts"],
+  },
+];
