@@ -170,7 +170,17 @@ export const usualProfile = "default";
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a name that can't be one.
  */
 export function profileName(context: CommandContext): string {
-  const name = setIn(context.environment, "FLEETWRIGHT_PROFILE") ?? readUsed(context) ?? usualProfile;
+  return requireProfileName(
+    setIn(context.environment, "FLEETWRIGHT_PROFILE") ?? readUsed(context) ?? usualProfile,
+  );
+}
+
+/**
+ * The name of a profile as it was typed.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for one that can't be one.
+ */
+export function requireProfileName(name: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
   const message = `${JSON.stringify(name)} can't be the name of a profile: 1-64 letters, digits, ".", "_" and "-".`;
   throw new OrchestratorError("CONFIGURATION_INVALID", { message });

@@ -43,7 +43,7 @@ import { describeFailure, toProblemLine, UsageError } from "./failure.ts";
 import { refuseNode } from "./node-version.ts";
 import { hasNames, isForPrograms, outputFormats, printerOf } from "./output.ts";
 import { paintFor } from "./paint.ts";
-import { readProfile, setIn } from "./profile.ts";
+import { requireProfileName, readProfile, setIn } from "./profile.ts";
 import type { ShellExitCode } from "./work/shell-exit-code.ts";
 
 /**
@@ -101,9 +101,8 @@ function nameOf(command: unknown): string {
 
 /** A profile that was typed is meant with its server, whatever the environment says. */
 function withProfile(context: CommandContext, name: string): CommandContext {
-  if (name === "") throw new UsageError("--profile needs the name of a profile.");
   const { FLEETWRIGHT_URL: _url, ...others } = context.environment;
-  const named = { ...context, environment: { ...others, FLEETWRIGHT_PROFILE: name } };
+  const named = { ...context, environment: { ...others, FLEETWRIGHT_PROFILE: requireProfileName(name) } };
   if (setIn(context.environment, "FLEETWRIGHT_URL") === undefined || readProfile(named)) return named;
   return { ...context, environment: { ...context.environment, FLEETWRIGHT_PROFILE: name } };
 }

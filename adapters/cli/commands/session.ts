@@ -15,6 +15,7 @@ import {
   keyPath,
   makePrivateFolder,
   readProfile,
+  requireProfileName,
   serverUrl,
   setIn,
   useProfile,
@@ -47,7 +48,7 @@ export function addSessionCommands(program: Command, run: Run): void {
     .description("use another profile from now on: its server, key and session; login fills a new one")
     .action(
       run(async (call, name: string) => {
-        const environment = { ...call.context.environment, FLEETWRIGHT_PROFILE: name };
+        const environment = { ...call.context.environment, FLEETWRIGHT_PROFILE: requireProfileName(name) };
         const profile = readProfile({ ...call.context, environment });
         useProfile(call.context, name);
         const next = profile ? `at ${profile.url}` : "empty: sign in with `fleetwright login --url URL`";

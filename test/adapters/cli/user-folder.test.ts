@@ -181,11 +181,8 @@ describe("a profile", () => {
     expect([nameOf(""), nameOf("lab")]).toEqual(["default", "lab"]);
     useProfile(context, "site");
     expect(nameOf("")).toBe("site");
-    expect(await runIn(temporaryFolder(), ["whoami", "--profile", ""])).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "fleetwright: --profile needs the name of a profile.\n",
-    });
+    const refused = await runIn(temporaryFolder(), ["whoami", "--profile", ""]);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("CONFIGURATION_INVALID") });
   });
 
   it("that is not there is not taken for the usual one", async () => {
