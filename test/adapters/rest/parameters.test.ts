@@ -1,12 +1,14 @@
 import { initTRPC } from "@trpc/server";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
   invalid,
   inputFields,
   parsePathParameter,
+  parseQuery,
   planParameter,
 } from "../../../adapters/rest/parameters.ts";
+import { evilNames } from "../../support/evil.ts";
 
 const t = initTRPC.create();
 
@@ -40,3 +42,31 @@ test("what a schema is piped from says which fields there are and what they take
     boolean: false,
   });
 });
+
+describe.each([
+  ["as forms write it", (text: string) => new URLSearchParams({ q: text }).toString().slice("q=".length)],
+  ["in percents", encodeURIComponent],
+  ["with every byte in percents", inPercents],
+] as const)("a value of a query %s", (_how, encode) => {
+  const one = planParameter(z.string());
+  const texts = [...evilNames, "one two three", " a  b ", "+a+b++", "1+1=2&x=1;y", "", "\u{1f600} \u00fc"];
+
+  test.each(texts)("is %j, once and among others", (text) => {
+    const plan = new Map([
+      ["q", one],
+      ["other", one],
+      ["many", planParameter(z.array(z.string()))],
+    ]);
+    const encoded = encode(text);
+    expect(parseQuery(`q=${encoded}`, plan)).toEqual({ input: { q: text }, faults: [] });
+    const query = `many=${encoded}&other=x&q=${encoded}&many=b&many=${encoded}`;
+    expect(parseQuery(query, plan)).toEqual({
+      input: { q: text, other: "x", many: [text, "b", text] },
+      faults: [],
+    });
+  });
+});
+
+function inPercents(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+}
