@@ -171,6 +171,31 @@ describe("the index of the audit log", () => {
     }
   });
 
+  it.each([1, 2, 656, 1_001])(
+    "a look that takes several calls misses nothing at their seams, from event %d",
+    async (from_sequence) => {
+      const isAtSeam = (n: number): boolean => [0, 1, 999].includes(n % 1_000) || n % 37 === 0;
+      const events = Array.from({ length: 12_345 }, (_, n) =>
+        eventOf(n, isAtSeam(n) ? { summary: "Mark", actor: operator("grace") } : {}),
+      );
+      await using test = await start(await filled(events));
+      await index(test);
+      const wanted = events.flatMap(({ id, summary }) =>
+        summary === "Mark" && Number(id) + 1 >= from_sequence ? [id] : [],
+      );
+      for (const filter of [
+        { search: "mark" },
+        { search: "mark", event_type: "operation.requested" },
+        { actor: "grace" },
+        { search: "mark", actor: "grace" },
+      ]) {
+        const asked = { ...filter, from_sequence, limit: 500 };
+        expect((await listAll(test, { ...asked, order: "asc" })).ids).toEqual(wanted);
+        expect((await listAll(test, { ...asked, order: "desc" })).ids).toEqual(wanted.toReversed());
+      }
+    },
+  );
+
   it("grows with the log, goes on after a restart, and lets go of what is pruned", async () => {
     const data = await filled(Array.from({ length: 2_300 }, (_, n) => eventOf(n)));
     const keys = async ({ storage }: Test) => {

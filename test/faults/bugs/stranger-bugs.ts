@@ -30,4 +30,18 @@ export const strangerBugs: readonly Bug[] = [
     to: "Math.max(version, versions.get(name) ?? 0)",
     tests: ["test/secrets/secrets.test.ts"],
   },
+  {
+    name: "only the first plus sign of a query is a space",
+    file: "adapters/rest/parameters.ts",
+    from: `decode(text.replaceAll("+", " "), name)`,
+    to: `decode(text.replace("+", " "), name)`,
+    tests: ["test/adapters/rest/parameters.test.ts"],
+  },
+  {
+    name: "a search misses the event at the seam of two calls",
+    file: "lib/audit/listing.ts",
+    from: "goOn: reverse ? stretch.newest : stretch.oldest",
+    to: "goOn: reverse ? stretch.newest - 1 : stretch.oldest + 1",
+    tests: ["test/audit/block-index.test.ts"],
+  },
 ];
