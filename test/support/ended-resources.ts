@@ -46,6 +46,67 @@ export async function endResource(subject: LawSubject, begin: Begin): Promise<st
   return found;
 }
 
+/** Kills who works before and behind each call of an apply and of a removal. Tells where the next try leaves something else than an unbroken one. */
+export async function killResource(subject: LawSubject, begin: Begin): Promise<string[]> {
+  const found: string[] = [];
+  for (const work of ["an apply", "a removal"] as const) {
+    const calm = await killWork({ subject, begin, work, at: Infinity, isBehind: false });
+    for (const isBehind of [false, true]) {
+      for (let at = 1; ; at += 1) {
+        const { call, left } = await killWork({ subject, begin, work, at, isBehind });
+        if (call === null) break;
+        const where = `${work} killed ${isBehind ? "behind" : "before"} ${call}`;
+        if (left !== calm.left) found.push(`${where}: the next try leaves ${left}, not ${calm.left}`);
+      }
+    }
+  }
+  return found;
+}
+
+interface Killing {
+  subject: LawSubject;
+  begin: Begin;
+  work: Ending["work"];
+  at: number;
+  isBehind: boolean;
+}
+
+async function killWork({ subject, begin, work, at, isBehind }: Killing): Promise<{
+  /** Null = the work was done before. */
+  call: string | null;
+  left: string;
+}> {
+  const host = await begin();
+  const { type, spec } = await workOn(subject, { host, work });
+  const { signal } = new AbortController();
+  let calls = 0;
+  let call: string | null = null;
+  const die = (name: string): never => {
+    call ??= name;
+    throw refusal();
+  };
+  let last = "";
+  const dying = watchCalls(host, {
+    before(name) {
+      last = name;
+      calls += 1;
+      if (call !== null || (!isBehind && calls === at)) die(name);
+    },
+    behind() {
+      if (isBehind && calls === at) die(last);
+    },
+  });
+  try {
+    await type.apply(spec, await type.check(spec, host, signal), dying, signal);
+  } catch (error) {
+    if (call === null) throw error;
+  }
+  const changes = await type.check(spec, host, signal);
+  if (changes.length > 0) await type.apply(spec, changes, host, signal);
+  const differs = (await type.check(spec, host, signal)).map(({ property }) => property);
+  return { call, left: `${await look(subject, host)} ${differs.join(", ")}` };
+}
+
 interface Ending {
   subject: LawSubject;
   begin: Begin;

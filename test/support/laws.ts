@@ -6,7 +6,7 @@ import type { Host } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { lawFolder, type LawSubject, resourceLaws } from "../../lib/testing/resource-laws.ts";
-import { beginning, endResource, takeBack, takeBackSecret } from "./ended-resources.ts";
+import { beginning, endResource, killResource, takeBack, takeBackSecret } from "./ended-resources.ts";
 import { interruptResource } from "./interrupted-resources.ts";
 import { memoryShell } from "./memory-shell.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -33,6 +33,9 @@ export function describeLaws(
         const begin = beginning(subject, create);
         test("whichever call it is ended at, it does no more than where the call after it fails", async () => {
           expect(await endResource(subject, begin)).toEqual([]);
+        });
+        test("whichever call it is killed at, the next try leaves what an unbroken one does", async () => {
+          expect(await killResource(subject, begin)).toEqual([]);
         });
         test("its removal makes the changes that its plan says", async () => {
           const { planned, done } = await takeBack(subject, begin);

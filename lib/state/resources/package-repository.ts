@@ -3,7 +3,8 @@
  *
  * Owns the files named after it, and in `/etc/apk/repositories` the lines between its two marks; never another source.
  * After a change the index of this source is fetched; where that fails the files are as before, because one broken
- * source stops every installation.
+ * source stops every installation. Until it is fetched a comment in the source says so: who is ended in between leaves a
+ * source that is found to differ.
  *
  * @example
  * ```yaml
@@ -147,15 +148,30 @@ async function apply(
   const layout = layoutOf(spec, host);
   const [before, after] = [read(spec, host), wanted(spec, host)];
   signal.throwIfAborted();
-  write(spec, after, { host, signal });
-  if (after.source === null) return;
+  if (after.source === null) return write(spec, after, { host, signal });
+  const marked = unfetched(after.source);
+  // By a new key alone nobody could tell that the index was not fetched.
+  if (before.source === after.source) write(spec, { ...before, source: marked }, { host, signal });
+  write(spec, { ...after, source: marked }, { host, signal });
   signal.throwIfAborted();
   try {
     await act({ argv: layout.refresh(spec.name) }, { host, signal });
+    write(spec, after, { host, signal });
   } catch (error) {
-    write(spec, before, { host, signal: new AbortController().signal });
+    // What an earlier try was ended at never worked, and nobody knows any more what stood in its place.
+    const old = before.source === marked ? nothing : before;
+    write(spec, old, { host, signal: new AbortController().signal });
     throw error;
   }
+}
+
+const nothing: Texts = { key: null, source: null };
+
+/** Every package manager leaves such a line out. */
+const unfetchedMark = "# Its index is not fetched yet.\n";
+
+function unfetched(source: string): string {
+  return source.startsWith(unfetchedMark) ? source : `${unfetchedMark}${source}`;
 }
 
 /** The key first, and gone last: no source stands without its key. */

@@ -13,6 +13,7 @@ import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
 import { httpBugs } from "./http-bugs.ts";
 import { keptBugs } from "./kept-bugs.ts";
+import { kindBugs } from "./kind-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
 import { linkBugs } from "./link-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
@@ -59,6 +60,7 @@ export const bugs: readonly Bug[] = [
   ...handoverBugs,
   ...httpBugs,
   ...keptBugs,
+  ...kindBugs,
   ...laneBugs,
   ...linkBugs,
   ...liveBugs,

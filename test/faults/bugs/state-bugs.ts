@@ -95,8 +95,8 @@ export const stateBugs: readonly Bug[] = [
   {
     name: "a source of packages stays where the fetch of its index was cut off",
     file: "lib/state/resources/package-repository.ts",
-    from: `write(spec, before, { host, signal: new AbortController().signal })`,
-    to: `write(spec, before, { host, signal })`,
+    from: `write(spec, old, { host, signal: new AbortController().signal })`,
+    to: `write(spec, old, { host, signal })`,
     tests: ["test/state/resources/package-repository.test.ts"],
   },
   {

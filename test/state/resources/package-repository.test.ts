@@ -13,10 +13,17 @@ const pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEZ\n-----END PGP PUBLIC 
 const pem = "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----";
 const alpine = "https://dl-cdn.alpinelinux.org/alpine/v3.20/main\n";
 
+/** Where the programs note of which sources and keys they fetched the index last. */
+const indexPath = "/index";
+const fetchedBy = ["/etc/apt/sources.list.d/site.sources", "/etc/apt/keyrings/site.asc"];
+fetchedBy.push("/etc/apk/repositories", "/etc/apk/keys/site.rsa.pub");
+fetchedBy.push("/etc/yum.repos.d/site.repo", "/etc/pki/rpm-gpg/RPM-GPG-KEY-site");
+
 /** A machine with these folders; `ran` gets the lines that were run. */
 function machineWith(folders: string[], ran: string[] = [], exitCode = 0): MemoryHost {
   const program = ({ argv }: { argv: readonly string[] }) => {
     ran.push(argv.join(" "));
+    if (exitCode === 0) host.files.writeFile(indexPath, text(JSON.stringify(standing(host))), {});
     return { exitCode, stderr: "E: The repository is not signed.\n" };
   };
   const host = new MemoryHost({ programs: { "/usr/bin/apt-get": program, dnf: program, apk: program } });
@@ -35,6 +42,16 @@ function contentOf(path: string, host: Pick<Host, "files">) {
   return host.files.stat(path) ? Buffer.from(host.files.readFile(path)).toString() : null;
 }
 
+/** The sources and keys that stand, as the package managers read them. */
+function standing(host: Pick<Host, "files">) {
+  return fetchedBy.map((path) => contentOf(path, host)?.replaceAll(/^# Its .*\n/gm, "") ?? null);
+}
+
+/** Whether the index is that of what stands; where no source of ours stands, nobody fetches one. */
+function isFetched(host: Pick<Host, "files">) {
+  return contentOf(indexPath, host) === JSON.stringify(standing(host));
+}
+
 describeLaws(
   {
     "a source for apt": {
@@ -47,10 +64,24 @@ describeLaws(
         key: pgp,
       },
       breakIt: (host) => host.files.removeFile("/etc/apt/keyrings/site.asc"),
-      observe: (host) =>
-        ["/etc/apt/keyrings/site.asc", "/etc/apt/sources.list.d/site.sources"].map((path) =>
-          contentOf(path, host),
-        ),
+      observe: (host) => {
+        const [source, key] = ["/etc/apt/sources.list.d/site.sources", "/etc/apt/keyrings/site.asc"].map(
+          (path) => contentOf(path, host),
+        );
+        return [source ?? null, key ?? null, source === null || isFetched(host)];
+      },
+    },
+    "another key for a source": {
+      definition: { type: "package_repository", name: "site", uris, key: pgp },
+      prepare(host) {
+        host.files.makeDirectory("/etc/apt/keyrings", {});
+        host.files.writeFile("/etc/apt/keyrings/site.asc", text("old"), { mode: 0o644 });
+        const source = `Types: deb\nURIs: ${uris.join(" ")}\nSuites: /\nSigned-By: /etc/apt/keyrings/site.asc\n`;
+        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text(source), { mode: 0o644 });
+        host.files.writeFile(indexPath, text(JSON.stringify(standing(host))), {});
+      },
+      breakIt: (host) => host.files.removeFile("/etc/apt/keyrings/site.asc"),
+      observe: (host) => [standing(host), isFetched(host)],
     },
     "a source in the place of another": {
       definition: {
@@ -60,10 +91,12 @@ describeLaws(
         suites: ["stable"],
         components: ["main"],
       },
-      prepare: (host) =>
-        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text("Types: deb\n"), { mode: 0o644 }),
+      prepare(host) {
+        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text("Types: deb\n"), { mode: 0o644 });
+        host.files.writeFile(indexPath, text(JSON.stringify(standing(host))), {});
+      },
       breakIt: (host) => host.files.removeFile("/etc/apt/sources.list.d/site.sources"),
-      observe: (host) => contentOf("/etc/apt/sources.list.d/site.sources", host),
+      observe: (host) => [contentOf("/etc/apt/sources.list.d/site.sources", host), isFetched(host)],
     },
     "a source that is not wanted": {
       definition: { type: "package_repository", name: "site", ensure: "absent" },
@@ -88,10 +121,28 @@ describeLaws(
         key: pem,
       },
       breakIt: (host) => host.files.writeFile("/etc/apk/repositories", text(alpine), {}),
-      observe: (host) => contentOf("/etc/apk/repositories", host),
+      observe: (host) => {
+        const source = contentOf("/etc/apk/repositories", host);
+        return [source, source === alpine || isFetched(host)];
+      },
     },
   },
   { "in memory": () => machineWith(apk) },
+);
+
+describeLaws(
+  {
+    "a source for dnf": {
+      definition: { type: "package_repository", name: "site", uris, key: pgp },
+      breakIt: (host) => host.files.removeFile("/etc/yum.repos.d/site.repo"),
+      observe: (host) => {
+        const source = contentOf("/etc/yum.repos.d/site.repo", host);
+        const key = contentOf("/etc/pki/rpm-gpg/RPM-GPG-KEY-site", host);
+        return [source, key, source === null || isFetched(host)];
+      },
+    },
+  },
+  { "in memory": () => machineWith(dnf) },
 );
 
 const declared = (more: JsonObject = {}) =>
@@ -266,7 +317,47 @@ test("no source stands without its key, on the way there and back", async () => 
   expect(calls).toEqual([
     "writeFile site.asc",
     "writeFile site.sources",
+    "writeFile site.sources",
     "removeFile site.sources",
     "removeFile site.asc",
   ]);
+});
+
+describe.each([
+  ["apt", apt, "/etc/apt/sources.list.d/site.sources", "/etc/apt/keyrings/site.asc"],
+  ["dnf", dnf, "/etc/yum.repos.d/site.repo", "/etc/pki/rpm-gpg/RPM-GPG-KEY-site"],
+  ["apk", apk, "/etc/apk/repositories", "/etc/apk/keys/site.rsa.pub"],
+] as const)("a source of %s whose maker is killed while its index is fetched", (_, folders, source, key) => {
+  const wanted = declared({ key: folders === apk ? pem : pgp });
+  const none = folders === apk ? alpine : null;
+
+  /** What is left of a machine whose agent is killed then. */
+  async function killed(exitCode: number): Promise<StateFixture> {
+    const host = machineWith([...folders], [], exitCode);
+    let isDead = false;
+    const dead = recordCalls(host, ({ call }) => {
+      isDead ||= call === "run";
+      if (isDead) throw new OrchestratorError("HOST_ERROR");
+    });
+    const state = new StateFixture(host);
+    await state.run("apply", wanted, { host: dead });
+    expect(contentOf(source, host)).toContain("example.org");
+    return state;
+  }
+
+  test("differs, and is fetched by the next apply", async () => {
+    const state = await killed(0);
+    expect((await state.run("check", wanted)).results[0]?.outcome).toBe("would_change");
+    expect(isFetched(state.host)).toBe(false);
+    expect(outcomes(await state.run("apply", wanted))).toEqual(["r changed"]);
+    expect(isFetched(state.host)).toBe(true);
+    expect(contentOf(source, state.host)).not.toContain("fetched");
+    expect(outcomes(await state.run("apply", wanted))).toEqual(["r unchanged"]);
+  });
+
+  test("goes where the next apply can't fetch it either", async () => {
+    const state = await killed(100);
+    expect(outcomes(await state.run("apply", wanted))).toEqual(["r failed"]);
+    expect([contentOf(source, state.host), contentOf(key, state.host)]).toEqual([none, null]);
+  });
 });
