@@ -109,7 +109,10 @@ function check(spec: LineSpec, host: Host): Change[] {
   if (text === null && (spec.ensure === "absent" || spec.kept)) return [];
   const edited = edit(spec, text, host);
   if (edited === text) return emptyPartChanges(spec, text);
-  const before = (spec.kept ? ours(spec, toLines(text)) : candidates(spec, toLines(text)))[0] ?? null;
+  const lines = toLines(text);
+  // Versions that wrote different lines left all of them.
+  const standing = spec.kept ? [...new Set(ours(spec, lines))] : candidates(spec, lines);
+  const before = standing.join("\n") || null;
   const after = spec.ensure === "present" ? spec.line : null;
   return partChanges(spec, { property: "line", before, after }, { text, edited, host });
 }

@@ -139,7 +139,10 @@ function check(spec: MountSpec, host: Host): Change[] {
   const { text, lines, at } = readFstab(spec.path, host);
   const line = lines[at]?.text ?? null;
   const wanted = wantedLine(spec);
-  if (!sayTheSame(line, wanted, spec)) changes.push({ property: "fstab", before: line, after: wanted });
+  // A table that somebody took away has no place for what stood in it.
+  const isGone = text === null && typeof spec.line === "string";
+  if (!isGone && !sayTheSame(line, wanted, spec))
+    changes.push({ property: "fstab", before: line, after: wanted });
   else if (wanted === null || spec.kept)
     changes.push(...fileChanges(spec, text, toText(edit(spec, { lines, at }, host))));
   const live = findMounted(realMountPoint(spec, host), host);

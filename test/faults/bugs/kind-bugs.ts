@@ -3,6 +3,11 @@ import type { Bug } from "./bugs.ts";
 const repository = "lib/state/resources/package-repository.ts";
 const repositoryTests = ["test/state/resources/package-repository.test.ts"];
 
+const line = "lib/state/resources/line.ts";
+const sysctl = "lib/state/resources/sysctl.ts";
+const ways = ["test/state/removal/through-absence.test.ts"];
+const goneTexts = ["test/state/removal/gone-texts.test.ts"];
+
 /** What single types of resource get wrong about the part of the machine that is theirs. */
 export const kindBugs: readonly Bug[] = [
   {
@@ -31,5 +36,59 @@ export const kindBugs: readonly Bug[] = [
     from: `    write(spec, after, { host, signal });\n  } catch`,
     to: `  } catch`,
     tests: repositoryTests,
+  },
+  {
+    name: "what a removal says of our line is what it says of the one that comes back",
+    file: line,
+    from: `spec.kept ? [...new Set(ours(spec, lines))] : candidates(spec, lines)`,
+    to: `candidates(spec, lines)`,
+    tests: ways,
+  },
+  {
+    name: "a line that a version has as it stood is taken for ours",
+    file: line,
+    from: `spec.ours?.filter((line) => !old.has(line))`,
+    to: `spec.ours`,
+    tests: ways,
+  },
+  {
+    name: "a line that somebody brought back is noted a second time",
+    file: line,
+    from: `new Set([...written, ...kept.map(({ text }) => text)])`,
+    to: `new Set(written)`,
+    tests: ways,
+  },
+  {
+    name: "a line that only a later version took is not told when it comes back",
+    file: line,
+    from: `      ...(first !== undefined && { ensure: "present", line: first }),\n`,
+    tests: ways,
+  },
+  {
+    name: "a setting is to come back in a file that somebody took away",
+    file: sysctl,
+    from: `if (text === null && (spec.kept ?? spec.line) !== undefined) return changes;`,
+    tests: goneTexts,
+  },
+  {
+    name: "an empty file is left where a setting stood that somebody took away with its file",
+    file: sysctl,
+    from: `if (edited !== (text ?? "")) writeText`,
+    to: `if (edited !== text) writeText`,
+    tests: goneTexts,
+  },
+  {
+    name: "a file that was made for a setting is removed though somebody took it away",
+    file: sysctl,
+    from: `} else if (text !== null) host.files.removeFile`,
+    to: `} else host.files.removeFile`,
+    tests: goneTexts,
+  },
+  {
+    name: "a line of /etc/fstab makes a table again that somebody took away",
+    file: "lib/state/resources/mount.ts",
+    from: `if (!isGone && !sayTheSame`,
+    to: `if (!sayTheSame`,
+    tests: goneTexts,
   },
 ];

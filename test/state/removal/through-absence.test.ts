@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import type { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/json.ts";
+import type { Json, JsonObject } from "../../../lib/json.ts";
+import type { StateRunResult } from "../../../lib/state/run/engine.ts";
 import { snapshot } from "../../../lib/testing/snapshot.ts";
 import { localHost } from "../../support/laws.ts";
 import { memoryMachine, observeAccounts } from "../../support/machine/memory-machine.ts";
@@ -93,6 +94,24 @@ const rows: Readonly<Record<string, Row>> = {
     versions: { one: {}, other: { line: "beta=2" } },
     prepare: nothing,
   },
+  "a line that another version has as it stood": {
+    of: { type: "line", path: "/work/t", match: "beta=*", line: "beta=1" },
+    versions: { one: {}, other: { line: "beta=0" } },
+    prepare: text("/work/t", "first\nlast\nbeta=0\n"),
+  },
+  "a line that a later version takes": {
+    of: { type: "line", path: "/work/t", match: ["alpha=*"], line: "alpha=1" },
+    versions: {
+      one: { ensure: "absent" },
+      other: { ensure: "present", match: ["alpha=*", "beta=*"], line: "beta=2" },
+    },
+    prepare: lines,
+  },
+  "a line that a later version takes beside its own": {
+    of: { type: "line", path: "/work/t", match: ["alpha=*"], line: "gamma=1" },
+    versions: { one: {}, other: { match: ["alpha=*", "beta=*"], line: "beta=2" } },
+    prepare: lines,
+  },
   "a block": {
     of: { type: "block", path: "/work/t" },
     versions: { one: { content: "one\n" }, other: { content: "other\n", marker: "// {mark}" } },
@@ -107,6 +126,11 @@ const rows: Readonly<Record<string, Row>> = {
     of: { type: "sysctl", key: "net.ipv4.ip_forward" },
     versions: { one: { value: "1" }, other: { value: "1", path: "/work/t" } },
     prepare: text("/work/t", "# first\nnet.ipv4.ip_forward=0\nlast=1"),
+  },
+  "a setting of the kernel in a file of others": {
+    of: { type: "sysctl", key: "net.ipv4.ip_forward" },
+    versions: { one: { value: "1" }, other: { value: "1", path: "/work/t" } },
+    prepare: text("/work/t", "# first\nlast=1"),
   },
   "a mount": {
     of: { type: "mount", path: "/work/d", device: "tmpfs", fstype: "tmpfs" },
@@ -210,7 +234,9 @@ test.each(cases)("%s comes back through %s", async (_name, _way, { of, prepare }
   for (const version of [...versions, null]) {
     const desired = version ? declare([{ id: "r", ...of, ...version }]) : [];
     const plan = await state.run("plan", desired);
+    const stood = linesIn(state.host);
     const apply = await state.run("apply", desired);
+    if (parts.has(of.type)) expectTold(of.type, apply, { stood, stand: linesIn(state.host) });
     keep();
     expect([version, apply.status]).toEqual([version, "succeeded"]);
     const tell = ({ results }: typeof plan) => results.map(({ action, changes }) => ({ action, changes }));
@@ -221,6 +247,77 @@ test.each(cases)("%s comes back through %s", async (_name, _way, { of, prepare }
   }
   expect(look()).toEqual(before);
 });
+
+/** Types that tell of a part of a text what stood there, and the properties that say so. */
+const parts: ReadonlySet<string> = new Set(["line", "block", "sysctl", "mount", "authorized_key"]);
+const told: ReadonlySet<string> = new Set(["line", "content", "fstab"]);
+const texts = ["/work/t", "/etc/fstab", "/root/.ssh/authorized_keys", "/etc/sysctl.d/90-fleetwright.conf"];
+
+function linesIn({ files }: Host): readonly string[] {
+  const standing = texts.filter((path) => files.stat(path)?.kind === "file");
+  return standing
+    .flatMap((path) => Buffer.from(files.readFile(path)).toString().split("\n"))
+    .filter((line) => line !== "");
+}
+
+/** What is told of a part of a text stood in it before, or stands in it now; and what came or went is told, where one line does. */
+function expectTold(
+  type: string,
+  { results }: StateRunResult,
+  { stood, stand }: Record<"stood" | "stand", readonly string[]>,
+): void {
+  const linesOf = (value: Json): string[] =>
+    (typeof value === "string" ? value.split("\n") : []).filter((line) => line !== "");
+  const lacking = (lines: readonly string[], among: readonly string[]): string[] =>
+    lines.filter(
+      (line, at) =>
+        lines.slice(0, at + 1).filter((each) => each === line).length >
+        among.filter((each) => each === line).length,
+    );
+  const changes = results.flatMap((result) => result.changes).filter(({ property }) => told.has(property));
+  const [old, now] = [
+    changes.flatMap(({ before }) => linesOf(before)),
+    changes.flatMap(({ after }) => linesOf(after)),
+  ];
+  expect({ old, lacks: lacking(old, stood) }).toEqual({ old, lacks: [] });
+  expect({ now, lacks: lacking(now, stand) }).toEqual({ now, lacks: [] });
+  // A key that goes is told as gone alone, a block has marks, and a setting other files.
+  if (type !== "line" && type !== "mount") return;
+  expect({ old, untold: lacking(lacking(stood, stand), old) }).toEqual({ old, untold: [] });
+  expect({ now, untold: lacking(lacking(stand, stood), now) }).toEqual({ now, untold: [] });
+}
+
+/** A block that stands between the marks of a later version alone may be ours, with marks that somebody gave it. */
+const partRows = Object.entries(rows).filter(([, { of }]) => parts.has(of.type) && of.type !== "block");
+
+test.each(partRows)(
+  "%s comes back once, where somebody brought it back between two versions",
+  async (_name, row) => {
+    for (const names of [
+      ["one", "other"],
+      ["other", "one"],
+      ["one", "other", "one"],
+    ] as const) {
+      const state = new StateFixture(memoryMachine());
+      row.prepare(state.host);
+      const contents = (): (Uint8Array | null)[] =>
+        texts.map((path) => (state.host.files.stat(path) ? state.host.files.readFile(path) : null));
+      const before = contents();
+      for (const name of names) {
+        const { status } = await state.run("apply", declare([{ id: "r", ...row.of, ...row.versions[name] }]));
+        expect(status).toBe("succeeded");
+        for (const [at, path] of texts.entries()) {
+          const content = before[at];
+          if (content) state.host.files.writeFile(path, content, {});
+          else if (state.host.files.stat(path)) state.host.files.removeFile(path);
+        }
+      }
+      await state.run("apply", declare([{ id: "r", ...row.of, ...row.versions.one }]));
+      expect((await state.run("apply", [])).status).toBe("succeeded");
+      expect(contents().map(String), String(names)).toEqual(before.map(String));
+    }
+  },
+);
 
 test.each(["in memory", "on this machine"] as const)(
   "a folder that was purged and then taken away comes back with what was in it, %s, and the plan says so",
