@@ -43,6 +43,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     "test/state/text-diff.test.ts",
   ],
   "which step, fault or delay comes next": [
+    "test/access/operators-model.test.ts",
     "test/adapters/met-calls.test.ts",
     "test/agent/killed-programs.test.ts",
     "test/audit/any-sequence.test.ts",
