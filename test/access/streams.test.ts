@@ -2,8 +2,10 @@
 import { expect, it } from "vitest";
 import { OrchestratorError, systemCaller, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { StoredDocument } from "../../lib/storage/storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 async function open({ orchestrator }: TestOrchestrator, caller: Caller, signal?: AbortSignal) {
@@ -14,6 +16,19 @@ async function open({ orchestrator }: TestOrchestrator, caller: Caller, signal?:
 
 const openMany = (test: TestOrchestrator, caller: Caller, count: number) =>
   Promise.all(Array.from({ length: count }, () => open(test, caller)));
+
+/** A storage that can't tell of sessions for a while. */
+class ForgetfulStorage extends MemoryStorage {
+  isLost = false;
+  /** The sessions that somebody looked at. */
+  readonly looked: string[] = [];
+
+  override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    if (collection === "sessions") this.looked.push(key);
+    if (this.isLost && collection === "sessions") throw new OrchestratorError("UNAVAILABLE");
+    return super.get(collection, key);
+  }
+}
 
 it("the streams of a session, and of nobody else, are counted up to 32 and down to none", async () => {
   await using test = await createTestOrchestrator();
@@ -55,6 +70,42 @@ it("when the orchestrator lets go, streams of the process itself end, and none b
   await expect(open(test, systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
 });
 
+it("a stream that is let go twice is counted once", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  const { streams } = servicesOf(test.orchestrator);
+  const [once, ...others] = Array.from({ length: 32 }, () => streams.open(caller));
+  for (let time = 0; time < 3; time += 1) once!.close();
+  others.push(streams.open(caller));
+  expect(() => streams.open(caller)).toThrow("32 streams");
+  for (const each of others) each.close();
+});
+
+it("a stream ends with a session that nobody used for too long, however often it was looked at before", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  const stream = await open(test, caller);
+  let end: unknown;
+  void stream.next().then((item) => (end = item));
+  for (let minute = 0; minute < 59; minute += 1) await test.clock.advance(60_000);
+  await settleAll();
+  expect(end).toBeUndefined();
+  await test.clock.advance(60_000);
+  await waitFor(() => expect(end).toEqual({ done: true, value: undefined }));
+});
+
+it("nobody looks at the session of a stream that has ended", async () => {
+  const storage = new ForgetfulStorage();
+  await using test = await createTestOrchestrator({ storage });
+  const { caller } = await test.signIn("Viewer", "one");
+  await (await open(test, caller)).return();
+  const other = await test.signIn("Viewer", "two");
+  storage.looked.length = 0;
+  await test.orchestrator.access.signOut(other.caller);
+  await test.clock.advance(60_000);
+  expect(storage.looked).not.toContain(caller.session_id);
+});
+
 it("a stream of a session that ended between its look at the token and the opening ends at once", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Viewer");
@@ -62,16 +113,6 @@ it("a stream of a session that ended between its look at the token and the openi
   const stream = await open(test, caller);
   expect(await stream.next()).toEqual({ done: true, value: undefined });
 });
-
-/** A storage that can't tell of sessions for a while. */
-class ForgetfulStorage extends MemoryStorage {
-  isLost = false;
-
-  override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
-    if (this.isLost && collection === "sessions") throw new OrchestratorError("UNAVAILABLE");
-    return super.get(collection, key);
-  }
-}
 
 it("a stream ends where nobody can tell whether its session lives, and may be opened again after that", async () => {
   const storage = new ForgetfulStorage();

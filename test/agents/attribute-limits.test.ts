@@ -1,9 +1,10 @@
 /** How much of what an agent tells of itself is kept, and that the newest is, whatever the disk said to it. */
 import { expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settleAll } from "../support/deferred.ts";
+import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -57,5 +58,54 @@ it("the last that is told in a minute is there once a full disk has space again,
   await waitFor(async () => {
     await clock.advance(1_000);
     expect((await stored()).attributes).toEqual({ role: "newest" });
+  });
+});
+
+/** Holds what agents tell of their machines, and then has no space for it, once. */
+class HeldStorage extends MemoryStorage {
+  held: Promise<void> | null = null;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    const { held } = this;
+    const isMeant = writes.some((write) => write.kind === "put" && write.collection === "agent_attributes");
+    if (!held || !isMeant) return super.commit(writes, options);
+    this.held = null;
+    await held;
+    throw new OrchestratorError("STORAGE_FULL");
+  }
+}
+
+it("what is told while something older finds no space is there in the end", async () => {
+  const clock = new FakeClock();
+  const storage = new HeldStorage({ clock });
+  await using test = await createTestOrchestrator({ clock, storage });
+  const { agent, say, stored } = await begin(test, clock);
+  await using _ = agent;
+  for (let number = 1; number < 12; number += 1) await say({ role: `v${number}` });
+  const tried = deferred();
+  storage.held = tried.promise;
+  await clock.advance(6_000);
+  await settleAll();
+  expect(storage.held).toBeNull();
+  await say({ role: "newest" });
+  tried.resolve();
+  await settleAll();
+  for (let second = 0; second < 30; second += 1) await clock.advance(1_000);
+  expect((await stored()).attributes).toEqual({ role: "newest" });
+});
+
+it("what waits is written when the server stops, and nothing is waited for any more", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const { agent, say } = await begin(test, clock);
+  const { nodeId: node_id } = agent;
+  for (let number = 1; number < 13; number += 1) await say({ role: `v${number}` });
+  await test.orchestrator.stop();
+  await agent[Symbol.asyncDispose]();
+  expect(clock.pendingTimers).toBe(0);
+  await using again = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  expect(await again.orchestrator.agents.attributes(systemCaller, { node_id })).toMatchObject({
+    attributes: { role: "v12" },
   });
 });

@@ -32,6 +32,29 @@ it("so many unknown agents wait and no more, also when they come at once; known 
   expect(await enrolment.admit(introductionOf(3))).toEqual({ status: "pending" });
 });
 
+it.each([
+  { hostname: "machine-2" },
+  { platform: "darwin" },
+  { agent_version: "1.0.1" },
+  { box_public_key: "1".repeat(64) },
+  { remote_address: "192.0.2.2" },
+])("what an agent says of itself anew, %j, is in its record when it is back", async (fact) => {
+  await using test = await createTestOrchestrator();
+  const { enrolment, registry } = servicesOf(test.orchestrator).agents;
+  const introduction = introductionOf(1);
+  const read = async () => (await registry.read(introduction.node_id)).value;
+  await enrolment.admit(introduction);
+  for (const status of ["pending", "approved", "rejected"] as const) {
+    const { node_id } = introduction;
+    if (status !== "pending") await test.orchestrator.agents.setStatus(systemCaller, { node_id, status });
+    const before = await read();
+    expect(await enrolment.admit({ ...introduction, ...fact })).toEqual({ status });
+    expect(await read()).toEqual({ ...before, ...fact });
+    await enrolment.admit(introduction);
+    expect(await read()).toEqual(before);
+  }
+});
+
 it("of very many attributes the first by name are kept, by number and by size", async () => {
   await using test = await createTestOrchestrator();
   const { agents } = test.orchestrator;

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { groupRun } from "../../lib/runs/run-groups.ts";
 import { settleAll } from "../support/deferred.ts";
@@ -66,4 +67,40 @@ it("has no group of agents on which it runs, or waits", async () => {
   expect(run.groups.map(({ count, status, agents }) => [count, status, agents[0]!.name])).toEqual([
     [1, "succeeded", "a1"],
   ]);
+});
+
+const others: Partial<OperationDocument>[] = [
+  { status: "interrupted" },
+  { exit_code: 8 },
+  { error: { code: "COMMAND_TIMED_OUT", message: "It exited with 7." } },
+  { error: { code: "COMMAND_FAILED", message: "It exited with 8." } },
+  { output_hash: "b".repeat(64) },
+];
+
+it.each(others)("takes apart agents that differ in nothing but %j", async (difference) => {
+  await using scene = await createScene(1, undefined, { driftIntervalSeconds: 0 });
+  const { storage, orchestrator } = scene.test;
+  await orchestrator.runs.start(systemCaller, { selector: "*", command: "true", wait_seconds: 0 });
+  const { items } = await storage.list<OperationDocument>("operations");
+  const ended = {
+    ...items[0]!.value,
+    status: "failed" as const,
+    exit_code: 7,
+    error: { code: "COMMAND_FAILED", message: "It exited with 7." },
+    output_hash: "a".repeat(64),
+  };
+  async function* each(): AsyncGenerator<Readonly<OperationDocument>> {
+    yield* [ended, { ...ended }, { ...ended, ...difference }];
+  }
+  const { operations } = servicesOf(orchestrator);
+  const { groups } = await groupRun(operations, { ended: each(), refused: [] });
+  expect(groups.map(({ count }) => count)).toEqual([2, 1]);
+});
+
+it.each([4095, 4096, 4097])("tells %i characters of a command as far as 4,096 go", async (length) => {
+  await using scene = await createScene(1);
+  const { runs } = scene.test.orchestrator;
+  const command = "x".repeat(length);
+  const run = await runs.start(systemCaller, { selector: "*", command, wait_seconds: 0 });
+  expect(run.command).toBe(length <= 4096 ? command : `${"x".repeat(4095)}\u2026`);
 });

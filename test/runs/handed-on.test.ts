@@ -1,0 +1,33 @@
+/** What a call says of how a command runs reaches its agents, each word of it. */
+import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { startRunInput } from "../../lib/runs/schemas.ts";
+import { createScene } from "../support/rollout-scene.ts";
+
+/** Where and how it goes through the fleet, which is no agent's business. */
+const elsewhere = ["selector", "node_ids", "rollout", "override_window", "wait_seconds"];
+
+const script = { script: "echo hello", interpreter: ["/bin/bash", "-e"] };
+const place = { user: "www-data", cwd: "/srv", environment: { A: "1", B: "two words" } };
+
+it.each([
+  ["a script", { ...script, ...place }, { run: script.script, interpreter: script.interpreter, ...place }],
+  ["a script alone", { script: "true" }, { run: "true" }],
+  ["a line", { command: "echo $HOME", ...place }, { run: "echo $HOME", ...place }],
+  ["a program", { command: ["echo", "$HOME"], user: "0" }, { run: ["echo", "$HOME"], user: "0" }],
+])("%s", async (_, how, spec) => {
+  await using scene = await createScene(2);
+  const { runs } = scene.test.orchestrator;
+  const run = await runs.start(systemCaller, { selector: "*", ...how, timeout_seconds: 77, wait_seconds: 0 });
+  expect(run.groups).toEqual([]);
+  for (const { agent } of scene.agents) {
+    const { resources, timeout_seconds } = await agent.next("run");
+    expect(timeout_seconds).toBe(77);
+    expect(resources.map((resource) => [resource.type, resource.spec])).toEqual([["script", spec]]);
+  }
+});
+
+it("all that a call may say is in one of these tests, or no agent's business", () => {
+  const said = ["timeout_seconds", "command", ...Object.keys({ ...script, ...place }), ...elsewhere];
+  expect(Object.keys(startRunInput.shape).toSorted()).toEqual(said.toSorted());
+});
