@@ -18,6 +18,7 @@ async function start(): Promise<MemoryStorage> {
 describe("a free name", () => {
   it.each([
     ["short", "web"],
+    ["in large letters", "WEB"],
     ["as long as names may be", "w".repeat(64)],
     ["of which no more than its number would fit", `${"w".repeat(63)}x`],
   ])("is a name of its own for each of twelve machines, never too long: %s", async (_what, wanted) => {

@@ -20,12 +20,15 @@ const hostname = fc.oneof(fc.constantFrom("Web.example", "web", "WEB-2"), evilNa
 
 const step = fc.oneof(
   fc.record({ kind: fc.constant("comes" as const), node_id, hostname }),
-  fc.record({
-    kind: fc.constant("decides" as const),
-    node_id,
-    status: fc.constantFrom("approved", "approved", "rejected" as const),
-    name: fc.option(name, { nil: undefined }),
-  }),
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("approves" as const),
+      node_id,
+      name: fc.option(name, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("rejects" as const), node_id }) },
   fc.record({ kind: fc.constant("renames" as const), node_id, name }),
   fc.record({
     kind: fc.constant("names" as const),
@@ -39,8 +42,9 @@ const step = fc.oneof(
     kind: fc.constant("namesAfter" as const),
     node_ids: fc.uniqueArray(node_id, { minLength: 1 }),
   }),
-  fc.record({ kind: fc.constant("replaces" as const), node_id, by: node_id }),
-  fc.record({ kind: fc.constant("removes" as const), node_id }),
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("replaces" as const), node_id, by: node_id }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("returns" as const), node_id }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("removes" as const), node_id }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Made> ? Made : never;
 
@@ -54,10 +58,13 @@ async function take({ orchestrator, storage }: TestOrchestrator, step: Step): Pr
       const value = { ...facts, ...seen, status: "pending", tags: { from: hostname } };
       return storage.commit([{ kind: "put", collection: "agents", key: node_id, value, expected: 0 }]);
     }
-    case "decides": {
-      const { kind: _, name, ...decision } = step;
-      return agents.setStatus(systemCaller, { ...decision, ...(name !== undefined && { name }) });
+    case "approves": {
+      const { kind: _, name, ...which } = step;
+      const how = { status: "approved" as const, ...(name !== undefined && { name }) };
+      return agents.setStatus(systemCaller, { ...which, ...how });
     }
+    case "rejects":
+      return agents.setStatus(systemCaller, { node_id: step.node_id, status: "rejected" });
     case "renames":
       return agents.rename(systemCaller, { node_id: step.node_id, name: step.name });
     case "names":
@@ -66,6 +73,11 @@ async function take({ orchestrator, storage }: TestOrchestrator, step: Step): Pr
       return agents.setNames(systemCaller, { node_ids: step.node_ids, from: "hostname" });
     case "replaces":
       return agents.replace(systemCaller, { node_id: step.node_id, by: step.by, force: true });
+    case "returns": {
+      const { replaced_by } = await agents.get(systemCaller, { node_id: step.node_id });
+      if (replaced_by === undefined) return undefined;
+      return agents.replace(systemCaller, { node_id: replaced_by, by: step.node_id, force: true });
+    }
     case "removes":
       return agents.remove(systemCaller, { node_id: step.node_id });
   }

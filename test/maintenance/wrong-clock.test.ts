@@ -1,9 +1,9 @@
 /** A start with a clock that is days ahead took windows for over that are not: once the clock was right, they froze nobody, and said that they did. */
 import { expect, it, onTestFinished } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import type { DocumentPage, ListQuery } from "../../lib/storage/storage.ts";
+import type { DocumentPage, ListQuery, StoredDocument } from "../../lib/storage/storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -71,4 +71,32 @@ it("a start reads no windows that have been over for more than a day, and all ot
   const second = await createTestOrchestrator({ clock, storage });
   onTestFinished(() => second[Symbol.asyncDispose]());
   expect(read).toEqual(others);
+});
+
+it("a start that can't tell how late it certainly is reads every window", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const first = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const ends_at = new Date(clock.now() + hour).toISOString();
+  const window = { reason: "the database moves", mode: "freeze", ends_at } as const;
+  const { id } = await first.orchestrator.maintenanceWindows.create(systemCaller, window);
+  await first[Symbol.asyncDispose]();
+
+  class UncertainStorage extends MemoryStorage {
+    override async get<T>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+      if (collection === "retention_clock") throw new OrchestratorError("UNAVAILABLE");
+      return super.get(collection, key);
+    }
+  }
+  const second = await createTestOrchestrator({ clock, storage: new UncertainStorage({ clock, data }) });
+  onTestFinished(() => second[Symbol.asyncDispose]());
+  await using agent = await connectScriptedAgent(second, undefined, clock);
+  const { nodeId: node_id } = agent;
+  await second.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await second.orchestrator.modules.upload(systemCaller, { content: "name: motd\nresources: []\n" });
+  const apply = { node_id, modules: ["motd"], wait_seconds: 0 };
+  await expect(second.orchestrator.operations.apply(systemCaller, apply)).rejects.toMatchObject({
+    code: "MAINTENANCE_WINDOW",
+    details: { window_id: id },
+  });
 });
