@@ -17,7 +17,7 @@ async function scene(send: () => Promise<void> = async () => {}) {
     routeTo: (target) => machine.routeTo(target),
     open: async () => {
       counts.opened += 1;
-      return { port: 4747, send, close: () => void (counts.closed += 1) };
+      return { local: { address: "192.0.2.1", port: 4747 }, send, close: () => void (counts.closed += 1) };
     },
   };
   const clock = new FakeClock();

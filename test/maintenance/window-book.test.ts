@@ -132,7 +132,10 @@ describe("the windows in memory", () => {
     const below = (most: number): number => Math.floor(random() * most);
     const book = bookOf();
     const all = new Map<string, WindowDocument>();
-    for (let step = 0; step < 300; step += 1) {
+    /** What was active by each number that the book gave. */
+    const numbered = new Map<number, string>();
+    let nowMs = startMs;
+    for (let step = 0; step < 600; step += 1) {
       const id = evilNames[below(8)]!;
       if (below(5) === 0) {
         book.delete(id);
@@ -145,9 +148,15 @@ describe("the windows in memory", () => {
         book.set(document, null);
         all.set(id, document);
       }
-      const nowMs = startMs + below(80 * 60) * 60_000 + (below(2) === 0 ? 0 : evilSteps[below(6)]!);
-      const fresh = bookOf();
-      for (const document of all.values()) fresh.set(document, null);
+      // Often it is still the same, or about the same, when a window is changed.
+      if (below(3) === 0) nowMs = startMs + below(80 * 60) * 60_000;
+      nowMs += below(2) === 0 ? 0 : evilSteps[below(6)]!;
+      const freshOf = (): WindowBook => {
+        const fresh = bookOf();
+        for (const document of all.values()) fresh.set(document, null);
+        return fresh;
+      };
+      const fresh = freshOf();
       const ids = (some: WindowBook): string[] =>
         some
           .active(nowMs)
@@ -155,6 +164,19 @@ describe("the windows in memory", () => {
           .toSorted();
       expect(ids(book)).toEqual(ids(fresh));
       expect(book.nextChange(nowMs)).toBe(fresh.nextChange(nowMs));
+      const otherMs = below(2) === 0 ? nowMs - below(10) * hourMs : startMs + below(80) * hourMs;
+      const found = (some: WindowBook): string[] =>
+        some
+          .ofAnyTime(null, otherMs)
+          .map(({ document }) => document.id)
+          .toSorted();
+      expect(found(book)).toEqual(found(freshOf()));
+      const shown = JSON.stringify(
+        book.active(nowMs).map(({ document, occurrence }) => [document, occurrence]),
+      );
+      const edition = book.edition(nowMs);
+      expect(numbered.get(edition) ?? shown).toBe(shown);
+      numbered.set(edition, shown);
     }
   });
 });

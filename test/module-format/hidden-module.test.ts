@@ -39,6 +39,31 @@ describe("a module with secrets", () => {
     expect(lines.filter((line) => line.includes("(sensitive)"))).toHaveLength(600);
   });
 
+  it("shows no condition that compares a secret param, be its resource open, nor a default that there is not", () => {
+    const text = `name: web
+params:
+  mode: { type: string, sensitive: true }
+  open: { type: string, default: plain }
+resources:
+  - { type: directory, path: /one, when: param.mode = HUNTER2 }
+  - { type: directory, path: /two, when: param.open = plain }
+  - { type: directory, path: /three, when: param.open = plain and not param.mode = HUNTER2 }
+`;
+    const result = shown(text);
+    expect(JSON.stringify(result)).not.toContain("HUNTER2");
+    const hidden = "(sensitive)";
+    expect(result.params["mode"]).toEqual({ type: "string", sensitive: true });
+    expect(result.content).toBe(`name: web
+params:
+  mode: {"type":"string","sensitive":true}
+  open: { type: string, default: plain }
+resources:
+  - {"type":"directory","path":"/one","when":"${hidden}"}
+  - { type: directory, path: /two, when: param.open = plain }
+  - {"type":"directory","path":"/three","when":"${hidden}"}
+`);
+  });
+
   it("shows one line in the place of each secret resource, no comment, and everything else as it is written", () => {
     const text = `# ours
 name: web # the site
