@@ -18,10 +18,11 @@ interface Waiting {
   seconds: number;
 }
 
-const told = (value: number) => ({
+/** The same each time: what is known already is not written again, and is an answer all the same. */
+const told = ({ test }: Scene) => ({
   type: "attributes" as const,
-  attributes: { rack: value },
-  collected_at: "2026-01-01T00:00:00.000Z",
+  attributes: { rack: 1 },
+  collected_at: new Date(test.clock.now()).toISOString(),
 });
 const idOf = ({ agent }: Scene): { node_id: string } => ({ node_id: agent.nodeId });
 
@@ -29,9 +30,9 @@ const calls: Record<string, Waiting> = {
   "a refresh of attributes": {
     call: (scene) =>
       scene.test.orchestrator.agents.refreshAttributes(systemCaller, { ...idOf(scene), wait_seconds: 15 }),
-    answer: async ({ agent }) => {
-      await agent.next("attributes.refresh");
-      agent.link.send(told(1));
+    answer: async (scene) => {
+      await scene.agent.next("attributes.refresh");
+      scene.agent.link.send(told(scene));
     },
     seconds: 15,
   },
@@ -117,6 +118,19 @@ it.each(answered)(
     expect(heard).toEqual([]);
   },
 );
+
+it("a refresh of an agent that is away is refused at once, and leaves nothing of its wait", async () => {
+  const on = await scene();
+  const heard = warnings();
+  await on.agent.link.stop();
+  await settleAll();
+  const timers = on.test.clock.pendingTimers;
+  const refresh = calls["a refresh of attributes"]!;
+  for (let time = 0; time < 12; time += 1)
+    await expect(refresh.call(on)).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
+  expect(on.test.clock.pendingTimers).toBe(timers);
+  expect(heard).toEqual([]);
+});
 
 it.each(rows)(
   "%s that waits in vain ends in time, and leaves nothing of its wait",

@@ -72,17 +72,18 @@ const filters = {
 };
 const limit = fc.integer({ min: 1, max: 5 });
 /** Few of them together: hardly an agent passes many. */
-const someOf = (names: readonly string[]): fc.Arbitrary<Filter> =>
+const someOf = (names: readonly string[], always: readonly string[] = []): fc.Arbitrary<Filter> =>
   fc
     .tuple(fc.record({ ...filters, limit }), fc.subarray([...names], { maxLength: 2 }))
-    .map(([all, kept]): Filter =>
-      Object.fromEntries(Object.entries(all).filter(([name]) => name === "limit" || kept.includes(name))),
-    );
+    .map(([all, some]): Filter => {
+      const kept = ["limit", ...always, ...some];
+      return Object.fromEntries(Object.entries(all).filter(([name]) => kept.includes(name)));
+    });
 /** Of pages under these it is remembered what was found. */
 const remembered = ["status", "selector", "agent_version", "search", "id_prefix"];
 const asked = fc.tuple(
   someOf(remembered),
-  someOf(["connected", ...remembered]),
+  someOf(["status", "search"], ["connected"]),
   someOf(Object.keys(filters)),
   someOf(["selector", "agent_version", "module", "secret_before"]),
   someOf(["selector", "last_apply", "drift"]),

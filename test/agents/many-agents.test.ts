@@ -62,6 +62,28 @@ describe("decisions about many agents", () => {
     expect(await agents.get(systemCaller, { node_id: raced.nodeId })).toMatchObject({ status: "rejected" });
   });
 
+  it.each(["expected", "chosen by a selector"])(
+    "leave out whom somebody removes between the look and the step, %s",
+    async (how) => {
+      const storage = new HookedStorage();
+      await using test = await createTestOrchestrator({ storage });
+      const { agents } = test.orchestrator;
+      const [gone, stays] = [await connect(test, 1), await connect(test, 2)];
+      storage.hook = async (node_id) => {
+        if (node_id !== gone.nodeId) return;
+        storage.hook = null;
+        await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+        await agents.remove(systemCaller, { node_id });
+      };
+      const which =
+        how === "expected"
+          ? { node_ids: [gone.nodeId, stays.nodeId], expected_status: "pending" as const }
+          : { selector: "*" };
+      const answer = await agents.setStatuses(systemCaller, { status: "approved", ...which });
+      expect(answer).toMatchObject({ changed: 1, left_out: 1, failed: 0 });
+    },
+  );
+
   it("go on where the storage refuses one of them", async () => {
     const storage = new HookedStorage();
     await using test = await createTestOrchestrator({ storage });
@@ -206,8 +228,17 @@ it("a selector goes through more agents than one call changes, each once, by a c
   await expect(agents.tags.change(systemCaller, { selector: "n", set, cursor })).rejects.toMatchObject({
     code: "CURSOR_INVALID",
   });
+  // It would go on among those that the verb before was not about.
+  const reject = { status: "rejected", selector: "n=x", cursor } as const;
+  await expect(agents.setStatuses(systemCaller, reject)).rejects.toMatchObject({ code: "CURSOR_INVALID" });
   const rest = await agents.tags.change(systemCaller, { selector: "n=x", set, cursor });
   expect(rest).toMatchObject({ changed: 5, next_cursor: null });
   const ids = [...first.items, ...rest.items].map(({ node_id }) => node_id);
   expect(new Set(ids).size).toBe(count);
+  const remove = ["n"];
+  await agents.tags.change(systemCaller, { node_ids: rest.items.map(({ node_id }) => node_id), remove });
+  expect(await agents.tags.change(systemCaller, { selector: "n=x", set, cursor })).toMatchObject({
+    items: [],
+    next_cursor: null,
+  });
 });

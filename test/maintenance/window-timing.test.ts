@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller, type MaintenanceWindow } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { maintenanceWindowSchema } from "../../lib/maintenance/schemas.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -138,6 +139,8 @@ describe("a window with a schedule", () => {
     await advance(30);
     const ended = await update(window, { end_occurrence: true });
     expect(ended).toMatchObject({ status: "scheduled" });
+    // When it was ended is for nobody but the window itself.
+    expect(maintenanceWindowSchema.strict().parse(ended)).toEqual(ended);
     expect(ended.occurrences[0]).toEqual({ starts_at: at(1_440), ends_at: at(1_560) });
     await advance(1_420);
     expect(await read(window)).toMatchObject({ status: "active" });

@@ -69,15 +69,15 @@ it("has no group of agents on which it runs, or waits", async () => {
   ]);
 });
 
-const others: Partial<OperationDocument>[] = [
-  { status: "interrupted" },
-  { exit_code: 8 },
-  { error: { code: "COMMAND_TIMED_OUT", message: "It exited with 7." } },
-  { error: { code: "COMMAND_FAILED", message: "It exited with 8." } },
-  { output_hash: "b".repeat(64) },
+const others: [string, Partial<OperationDocument>][] = [
+  ["their status", { status: "interrupted" }],
+  ["the exit code", { exit_code: 8 }],
+  ["the code of the error", { error: { code: "COMMAND_TIMED_OUT", message: "It exited with 7." } }],
+  ["the text of the error", { error: { code: "COMMAND_FAILED", message: "It exited with 8." } }],
+  ["what was printed", { output_hash: "b".repeat(64) }],
 ];
 
-it.each(others)("takes apart agents that differ in nothing but %j", async (difference) => {
+it.each(others)("takes apart agents that differ in nothing but %s", async (_, difference) => {
   await using scene = await createScene(1, undefined, { driftIntervalSeconds: 0 });
   const { storage, orchestrator } = scene.test;
   await orchestrator.runs.start(systemCaller, { selector: "*", command: "true", wait_seconds: 0 });

@@ -11,6 +11,7 @@ import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
+import { houseBugs } from "./house-bugs.ts";
 import { httpBugs } from "./http-bugs.ts";
 import { keptBugs } from "./kept-bugs.ts";
 import { kindBugs } from "./kind-bugs.ts";
@@ -58,6 +59,7 @@ export const bugs: readonly Bug[] = [
   ...feedBugs,
   ...groupBugs,
   ...handoverBugs,
+  ...houseBugs,
   ...httpBugs,
   ...keptBugs,
   ...kindBugs,
