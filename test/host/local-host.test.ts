@@ -72,6 +72,41 @@ function isRunning(pid: string): boolean {
   }
 }
 
+describe("a host that is confined to a root folder", () => {
+  // Names that begin as the root's does, or with which it begins, are none of its.
+  test.each(["roo", "rootx", "root-2", "root.d", "Root", "root ", "outside"])(
+    "is led to no folder %j beside it, whichever way a link is written",
+    (name) => {
+      const beside = join(base, name);
+      mkdirSync(beside, { recursive: true });
+      writeFileSync(join(beside, "file"), "theirs");
+      const { files } = new LocalHost({ stateFolder: join(base, "state"), root: join(base, "root") });
+      const refused = expect.objectContaining({ code: "PATH_OUTSIDE_ROOT" }) as unknown;
+      files.makeDirectory("/in", {});
+      for (const [at, target] of [
+        ["a", beside],
+        ["b", `../${name}`],
+        ["in/c", `../../${name}`],
+        ["d", `in/../../${name}`],
+        ["e", `/../../../../../..${beside}`],
+      ] as const) {
+        files.makeSymlink(`/${at}`, target);
+        for (const act of [
+          () => files.stat(`/${at}/file`),
+          () => files.readFile(`/${at}/file`),
+          () => files.list(`/${at}/file`),
+          () => files.writeFile(`/${at}/file`, Buffer.from("ours"), {}),
+          () => files.makeDirectory(`/${at}/new`, {}),
+          () => files.removeFile(`/${at}/file`),
+        ])
+          expect(act, `${at} -> ${target}`).toThrow(refused);
+      }
+      expect(readFileSync(join(beside, "file"), "utf8")).toBe("theirs");
+      expect(readdirSync(beside)).toEqual(["file"]);
+    },
+  );
+});
+
 describe("a root folder that can't be used", () => {
   test.each([
     ["nothing", "none", "missing"],

@@ -45,6 +45,30 @@ describe("--output", () => {
   });
 });
 
+describe("the name of a result", () => {
+  const [operation_id, rollout_id, drift_id, session_id] = ["operation", "rollout", "drift", "session"];
+  const [id, node_id, operator_id, name, key, path] = ["id", "node", "operator", "name", "key", "path"];
+  it.each([
+    ["an operation of a rollout", { node_id, rollout_id, operation_id, name }, "operation"],
+    ["a rollout", { rollout_id, name, assignment: "web" }, "rollout"],
+    ["a drift check", { drift_id, node_id }, "drift"],
+    ["a terminal", { session_id, node_id, operator_id }, "session"],
+    ["a window, threshold, channel, token or notification", { name, id, operator_id }, "id"],
+    ["an agent", { name, node_id, key }, "node"],
+    ["an operator", { name, key, operator_id }, "operator"],
+    ["a module, assignment or secret", { name, path }, "name"],
+    ["a tag", { key, value: "x" }, "key"],
+    ["a file", { path }, "path"],
+    ["a group of agents", { changes: "group", operation_id, rollout_id }, "group"],
+    ["what has numbers in the place of names", { id: 7, name }, "name"],
+  ])("of %s is its own, in whatever order its fields come", (_what, fields, own) => {
+    expect(toNames(fields)).toBe(`${own}\n`);
+    expect(toNames({ items: [Object.fromEntries(Object.entries(fields).toReversed()), fields] })).toBe(
+      `${own}\n${own}\n`,
+    );
+  });
+});
+
 describe("a failure", () => {
   it("says that a command is missing", async () => {
     const { stderr } = await (await startSignedIn()).run("--json", "agents");

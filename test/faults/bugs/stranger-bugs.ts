@@ -10,6 +10,13 @@ export const strangerBugs: readonly Bug[] = [
     tests: ["test/thresholds/flapped-and-let-go.test.ts"],
   },
   {
+    name: "a confined host is led to a folder beside its root whose name begins as the root's does",
+    file: "lib/host/local-paths.ts",
+    from: "reached.path === root || reached.path.startsWith(`${root}/`)",
+    to: "reached.path.startsWith(root)",
+    tests: ["test/host/local-host.test.ts"],
+  },
+  {
     name: "a module that supports several platforms contradicts none",
     file: "lib/module-format/module-comparison.ts",
     from: `return supports.length > 1 ? [{ kind: "or", operands: supports }] : supports;`,
@@ -31,6 +38,13 @@ export const strangerBugs: readonly Bug[] = [
     tests: ["test/secrets/secrets.test.ts"],
   },
   {
+    name: "an id in capitals is found of some kinds only",
+    file: "adapters/cli/find-id.ts",
+    from: "id.startsWith(typed.toLowerCase())",
+    to: "id.startsWith(typed)",
+    tests: ["test/adapters/cli/find-id.test.ts"],
+  },
+  {
     name: "only the first plus sign of a query is a space",
     file: "adapters/rest/parameters.ts",
     from: `decode(text.replaceAll("+", " "), name)`,
@@ -43,5 +57,16 @@ export const strangerBugs: readonly Bug[] = [
     from: "goOn: reverse ? stretch.newest : stretch.oldest",
     to: "goOn: reverse ? stretch.newest - 1 : stretch.oldest + 1",
     tests: ["test/audit/block-index.test.ts"],
+  },
+  {
+    name: "the name of an operation of a rollout is that of the rollout",
+    file: "adapters/cli/output.ts",
+    from: `  "operation_id",
+  "rollout_id",
+`,
+    to: `  "rollout_id",
+  "operation_id",
+`,
+    tests: ["test/adapters/cli/output.test.ts"],
   },
 ];

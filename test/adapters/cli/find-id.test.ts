@@ -1,0 +1,88 @@
+/** What people type in the place of an id: in whatever case, short or whole, of one thing or of several. */
+import { describe, expect, test } from "vitest";
+import { findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
+import { UsageError } from "../../../adapters/cli/failure.ts";
+import { ApiError } from "../../../adapters/client/api-error.ts";
+
+interface Thing {
+  id: string;
+  name: string;
+}
+
+/** Newest first, as the server lists them; the last is called as another's id begins. */
+const things: readonly Thing[] = [
+  { id: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b22", name: "disk" },
+  { id: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11", name: "Disk" },
+  { id: "0199c000-0000-7000-8000-00000000abcd", name: "load" },
+  { id: "0199b000-0000-7000-8000-000000000001", name: "twice" },
+  { id: "0199a000-0000-7000-8000-000000000002", name: "twice" },
+  { id: "01998000-0000-7000-8000-000000000003", name: "0199c000" },
+];
+
+/** Pages of so many. */
+function inPages(size: number): ListPage<Thing> & { asked: number } {
+  const list = async ({ cursor = "0" }: { cursor?: string }) => {
+    list.asked += 1;
+    const end = Number(cursor) + size;
+    const items = things.slice(Number(cursor), end);
+    return { items, next_cursor: end < things.length ? String(end) : null };
+  };
+  list.asked = 0;
+  return list;
+}
+
+const listed = (typed: string, size: number): Promise<string> =>
+  findListed("window", typed, { list: inPages(size), aboutOf: ({ name }) => name });
+const named = async (typed: string, size: number): Promise<string> =>
+  (await findNamed("threshold", typed, inPages(size))).id;
+
+const [newest, second, third] = things.map(({ id }) => id);
+
+describe.each([1, 2, 6, 500])("in pages of %d", (size) => {
+  const found: [typed: string, id: string | undefined][] = [
+    ["0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b2", newest],
+    ["0199D3A0-5F3C-7C1E-9A55-0D9F5F3E2B2", newest],
+    ["0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b1", second],
+    ["0199C000-", third],
+    ["0199c000-0", third],
+    ["01998", things.at(-1)!.id],
+    [third!.toUpperCase(), third],
+  ];
+  test.each(found)("%s finds the one that begins so, by id and among what has names", async (typed, id) => {
+    expect([await listed(typed, size), await named(typed, size)]).toEqual([id, id]);
+  });
+
+  test.each(["0199d3a0", "0199D3A0-5f3c", "0199", "0199D3A0-5F3C-7C1E-9A55-0D9F5F3E2B"])(
+    "%s begins several, and is told with them",
+    async (typed) => {
+      for (const look of [listed, named]) {
+        const error: unknown = await look(typed, size).catch((fault: unknown) => fault);
+        expect(error).toBeInstanceOf(UsageError);
+        expect(String(error)).toContain(`${newest} (disk), ${second} (Disk)`);
+      }
+    },
+  );
+
+  test.each(["0199e", "0199D3A0-5F3C-7C1E-9A55-0D9F5F3E2B3", "ffff"])("%s finds nothing", async (typed) => {
+    for (const look of [listed, named])
+      await expect(look(typed, size)).rejects.toThrow(expect.objectContaining({ code: "NOT_FOUND" }));
+  });
+
+  test("a name counts as it is written, before the id of another", async () => {
+    expect(await Promise.all(["disk", "Disk", "0199c000"].map((name) => named(name, size)))).toEqual([
+      newest,
+      second,
+      things.at(-1)!.id,
+    ]);
+    await expect(named("twice", size)).rejects.toBeInstanceOf(UsageError);
+    await expect(named("DISK", size)).rejects.toBeInstanceOf(ApiError);
+  });
+});
+
+test("what is older than all that begin so is not read", async () => {
+  const list = inPages(1);
+  expect(await findListed("window", "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b2", { list, aboutOf: () => "" })).toBe(
+    newest,
+  );
+  expect(list.asked).toBe(2);
+});
