@@ -250,6 +250,11 @@ const agreeing: [what: string, ...all: JsonObject[]][] = [
     file("vm.swappiness=10\nvm.overcommit_memory=1\n", "/etc/sysctl.d/90-fleetwright.conf"),
   ],
   [
+    "the time zone and no file with its name",
+    of("timezone", { name: "UTC" }),
+    of("file", { path: "/etc/timezone", ...absent }),
+  ],
+  [
     "the name of the machine and another that is to be away",
     of("hostname", { name: "a" }),
     line("b", { path: "/etc/hostname", ...absent }),

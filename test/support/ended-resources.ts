@@ -1,4 +1,5 @@
 /** A resource whose work is ended from outside behind its first, second, third ... call, and what is told of one that is taken back. */
+import { z } from "zod";
 import { systemClock } from "../../lib/clock.ts";
 import { OrchestratorError } from "../../lib/errors.ts";
 import type { Host, HostCommand } from "../../lib/host/host.ts";
@@ -61,6 +62,25 @@ export async function killResource(subject: LawSubject, begin: Begin): Promise<s
     }
   }
   return found;
+}
+
+/** Paths that an apply changes and that the type does not say, neither they nor what is above or below them; those of programs are unknown. */
+export async function untoldPaths(subject: LawSubject, begin: Begin): Promise<string[]> {
+  const host = await begin();
+  const { type, spec } = await workOn(subject, { host, work: "an apply" });
+  const calls: string[] = [];
+  const watched = watchCalls(host, { before: (call) => void calls.push(call), behind: () => {} });
+  const { signal } = new AbortController();
+  await type.apply(spec, await type.check(spec, host, signal), watched, signal);
+  const { path } = z.object({ path: z.string().optional() }).parse(spec);
+  const said = type.paths?.(spec) ?? (path === undefined ? [] : [path]);
+  const changed = calls.flatMap((call) => /^(?!run|download)\S+ (\/.*)$/.exec(call)?.slice(1) ?? []);
+  const isBelow = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);
+  const isSaid = (changedPath: string, each: string): boolean =>
+    each.startsWith("~")
+      ? changedPath.endsWith(each.slice(each.indexOf("/")))
+      : isBelow(changedPath, each) || isBelow(each, changedPath);
+  return changed.filter((each) => !said.some((one) => isSaid(each, one)));
 }
 
 interface Killing {

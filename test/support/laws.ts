@@ -6,7 +6,14 @@ import type { Host } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { lawFolder, type LawSubject, resourceLaws } from "../../lib/testing/resource-laws.ts";
-import { beginning, endResource, killResource, takeBack, takeBackSecret } from "./ended-resources.ts";
+import {
+  beginning,
+  endResource,
+  killResource,
+  takeBack,
+  takeBackSecret,
+  untoldPaths,
+} from "./ended-resources.ts";
 import { interruptResource } from "./interrupted-resources.ts";
 import { memoryShell } from "./memory-shell.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -36,6 +43,9 @@ export function describeLaws(
         });
         test("whichever call it is killed at, the next try leaves what an unbroken one does", async () => {
           expect(await killResource(subject, begin)).toEqual([]);
+        });
+        test("every path that it changes is one that it says", async () => {
+          expect(await untoldPaths(subject, begin)).toEqual([]);
         });
         test("its removal makes the changes that its plan says", async () => {
           const { planned, done } = await takeBack(subject, begin);

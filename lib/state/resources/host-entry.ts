@@ -68,6 +68,7 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   summary: "A name of a host in /etc/hosts.",
   schema: hostEntrySchema,
   identity: ({ name, ip }) => (isIpv6(ip) ? `${name} (IPv6)` : name),
+  paths: () => [path],
   edits: (spec) => [
     {
       of: path,

@@ -5,6 +5,15 @@ const repositoryTests = ["test/state/resources/package-repository.test.ts"];
 
 const line = "lib/state/resources/line.ts";
 const sysctl = "lib/state/resources/sysctl.ts";
+const timezone = "lib/state/resources/timezone.ts";
+const timezoneTests = ["test/state/resources/timezone.test.ts"];
+const saidAsFiles = ["test/state/removal/said-as-files.test.ts"];
+const textEdits = ["test/state/text-edits.test.ts"];
+const sysctlTests = ["test/state/resources/sysctl.test.ts"];
+const script = "lib/state/resources/script.ts";
+const scriptTests = ["test/state/resources/script-properties.test.ts"];
+const unit = "lib/state/resources/systemd-unit.ts";
+const unitTests = ["test/state/resources/systemd-unit.test.ts"];
 const ways = ["test/state/removal/through-absence.test.ts"];
 const goneTexts = ["test/state/removal/gone-texts.test.ts"];
 
@@ -90,5 +99,152 @@ export const kindBugs: readonly Bug[] = [
     from: `if (!isGone && !sayTheSame`,
     to: `if (!sayTheSame`,
     tests: goneTexts,
+  },
+  {
+    name: "a purge or a clone does not know that /etc/hosts is declared",
+    file: "lib/state/resources/host-entry.ts",
+    from: `  paths: () => [path],\n`,
+    tests: ["test/state/resources/host-entry.test.ts"],
+  },
+  {
+    name: "the name of the machine says nothing of its file",
+    file: "lib/state/resources/hostname.ts",
+    from: `  paths: () => [path],\n`,
+    tests: ["test/state/resources/hostname.test.ts"],
+  },
+  {
+    name: "the time zone says its link alone",
+    file: timezone,
+    from: `paths: () => [linkPath, namePath],`,
+    to: `paths: () => [linkPath],`,
+    tests: timezoneTests,
+  },
+  {
+    name: "a mount says its folder alone",
+    file: "lib/state/resources/mount.ts",
+    from: `[spec.path, fstabPath]`,
+    to: `[spec.path]`,
+    tests: ["test/state/resources/mount.test.ts"],
+  },
+  {
+    name: "what is told of a zone that comes back is the one for people",
+    file: timezone,
+    from: `spec.before ? zoneOf(spec.before) : spec.name });`,
+    to: `spec.name });`,
+    tests: timezoneTests,
+  },
+  {
+    name: "a zone that the machine lost can't come back",
+    file: timezone,
+    from: `if (!spec.before && !files.stat`,
+    to: `if (!files.stat`,
+    tests: timezoneTests,
+  },
+  {
+    name: "a copy of a zone comes back for all to read",
+    file: timezone,
+    from: `keptAttributes(linkPath, link.kept, host)`,
+    to: `{ mode: 0o644 }`,
+    tests: timezoneTests,
+  },
+  {
+    name: "a link to a zone that is no UTF-8 is compared as text",
+    file: timezone,
+    from: `JSON.stringify(link["target"])`,
+    to: `link["target"]`,
+    tests: timezoneTests,
+  },
+  {
+    name: "any folder whose name ends in zoneinfo has zones",
+    file: timezone,
+    from: `/(?:^|\\/)zoneinfo\\/(.+)$/`,
+    to: `/zoneinfo\\/(.+)$/`,
+    tests: timezoneTests,
+  },
+  {
+    name: "a time zone forgets the copy of which a first version said the mode",
+    file: timezone,
+    from: `    extendPrior: (prior, _spec, host, signal) => extendToFile(prior, linkPath, { host, signal }),\n`,
+    tests: saidAsFiles,
+  },
+  {
+    name: "a name of the machine forgets the file of which a first version said the mode",
+    file: "lib/state/resources/hostname.ts",
+    from: `    extendPrior: (prior, _spec, host, signal) => extendToFile(prior, path, { host, signal }),\n`,
+    tests: saidAsFiles,
+  },
+  {
+    name: "a unit forgets the file of which a first version said the mode",
+    file: "lib/state/resources/systemd-unit.ts",
+    from: `    extendPrior: (prior, spec, host, signal) => extendToFile(prior, pathOf(spec), { host, signal }),\n`,
+    tests: saidAsFiles,
+  },
+  {
+    name: "a time zone fights who wants no file with its name",
+    file: timezone,
+    from: `text === null || nameIn(text) === name ? text`,
+    to: `nameIn(text) === name ? text`,
+    tests: textEdits,
+  },
+  {
+    name: "the bits of a script's umask are read as a decimal",
+    file: script,
+    from: `Number.parseInt(spec.umask, 8)`,
+    to: `Number.parseInt(spec.umask, 10)`,
+    tests: scriptTests,
+  },
+  {
+    name: "a script runs as the agent's user, whoever is said",
+    file: script,
+    from: `  if (spec.user !== undefined) command.user = spec.user;\n`,
+    tests: scriptTests,
+  },
+  {
+    name: "a script is taken back by what its first version says",
+    file: script,
+    from: `    capturesFrom: "spec",\n`,
+    tests: scriptTests,
+  },
+  {
+    name: "a unit in a root folder is read by the systemd of the machine",
+    file: unit,
+    from: `!isConfined && files.stat("/run/systemd/system") !== null`,
+    to: `files.stat("/run/systemd/system") !== null`,
+    tests: unitTests,
+  },
+  {
+    name: "a unit of an image needs a systemd that runs",
+    file: unit,
+    from: `!isConfined && files.stat("/run/systemd/system") !== null`,
+    to: `!isConfined`,
+    tests: unitTests,
+  },
+  {
+    name: "a systemd that can't be asked is a failure",
+    file: unit,
+    from: `ask({ argv }, machine, [0, 1])`,
+    to: `ask({ argv }, machine)`,
+    tests: unitTests,
+  },
+  {
+    name: "blanks between the numbers of a setting are told apart in its file",
+    file: sysctl,
+    from: `normalize(line.slice(line.indexOf("=") + 1)) === normalize(spec.value ?? "")`,
+    to: `line.slice(line.indexOf("=") + 1).trim() === spec.value`,
+    tests: sysctlTests,
+  },
+  {
+    name: "blanks between the numbers of a setting are told apart in the kernel",
+    file: sysctl,
+    from: `live !== normalize(wanted)) {`,
+    to: `live !== wanted) {`,
+    tests: sysctlTests,
+  },
+  {
+    name: "a setting that was never set is set back",
+    file: sysctl,
+    from: `...(spec.ensure === "present" && { live: readLive(key, host) }) };`,
+    to: `live: readLive(key, host) };`,
+    tests: sysctlTests,
   },
 ];

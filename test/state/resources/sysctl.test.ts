@@ -262,3 +262,27 @@ test.each([
     expect(state.read(stays!)).toBe("net.ipv4.ip_forward = 0\n");
   },
 );
+
+test.each([
+  ["net.ipv4.tcp_rmem", "4096  87380\t6291456"],
+  ["net/ipv4/tcp_rmem", "4096\t87380   6291456"],
+])("%s = %j is in sync however the kernel and the file part its numbers", async (key, value) => {
+  const state = new StateFixture(memoryMachine());
+  const rmem = declare([{ id: "s", type: "sysctl", key, value }]);
+  write(file, "-net/ipv4/tcp_rmem=4096\t\t87380 6291456  \n")(state.host);
+  write("/proc/sys/net/ipv4/tcp_rmem", "4096\t87380\t6291456\n")(state.host);
+  expect((await state.run("plan", rmem)).results[0]).toMatchObject({ outcome: "unchanged" });
+  write(file, "")(state.host);
+  write("/proc/sys/net/ipv4/tcp_rmem", "1\t2\t3\n")(state.host);
+  expect((await state.run("apply", rmem)).results[0]).toMatchObject({ outcome: "changed", attempts: 1 });
+  expect((await state.run("apply", rmem)).results[0]).toMatchObject({ outcome: "unchanged" });
+});
+
+test("a line that was unwanted comes back without the value that somebody gave the kernel meanwhile", async () => {
+  const state = new StateFixture(memoryMachine());
+  write(file, "net.ipv4.ip_forward = 1\n")(state.host);
+  await state.run("apply", forward({ ensure: "absent", value: undefined }));
+  write(live, "1\n")(state.host);
+  await state.run("apply", []);
+  expect([state.read(live), state.read(file)]).toEqual(["1\n", "net.ipv4.ip_forward = 1\n"]);
+});

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
-import { declare, StateFixture } from "../../support/state-fixture.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 
 const folder = "/etc/systemd/system";
 const content = "[Service]\nExecStart=/bin/true # hunter2\n";
@@ -157,4 +157,29 @@ test("a unit is read by systemd in the end, also where that failed when its file
   works = true;
   expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
   expect([isStale, state.applied]).toEqual([false, []]);
+});
+
+test.each([
+  ["an image that is built without systemd running", false],
+  ["a root folder, whatever is in its /run", true],
+])("nobody is asked to read the files of %s", async (_what, isConfined) => {
+  const host = new MemoryHost({ programs: {} });
+  makeFolders(host);
+  if (isConfined)
+    for (const path of ["/run", "/run/systemd", "/run/systemd/system"]) host.files.makeDirectory(path, {});
+  const state = new StateFixture(Object.assign(host, { isConfined }));
+  for (const desired of [wanted(), wanted(), wanted({ content: "[Unit]\n" }), []])
+    expect((await state.run("apply", desired)).status).toBe("succeeded");
+  expect(host.files.list(folder)).toEqual([]);
+});
+
+test("where systemd can't be asked what it has read, it has read it", async () => {
+  const systemctl = ({ argv }: { argv: readonly string[] }) =>
+    argv[1] === "show" ? { exitCode: 1, stderr: "Failed to connect to bus" } : {};
+  const host = new MemoryHost({ programs: { systemctl } });
+  for (const path of ["/run", "/run/systemd", "/run/systemd/system"]) host.files.makeDirectory(path, {});
+  makeFolders(host);
+  const state = new StateFixture(host);
+  expect(outcomes(await state.run("apply", wanted()))).toEqual(["u changed"]);
+  expect(outcomes(await state.run("apply", wanted()))).toEqual(["u unchanged"]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
+import { snapshot } from "../../../lib/testing/snapshot.ts";
 import { describeLaws, localHost, memoryHost, text } from "../../support/laws.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
@@ -65,6 +66,50 @@ test.each([
   expect((await state.run("apply", declare([definition]))).results[0]?.outcome).toBe(outcome);
   expect((await state.run("apply", [])).status).toBe("succeeded");
   expect(state.read("/etc/localtime") === copy).toBe(true);
+});
+
+const at =
+  (target: string, owner = { uid: 0, gid: 0 }) =>
+  ({ files }: Host): void =>
+    files.makeSymlink("/etc/localtime", target, owner);
+
+/** What may stand for the zone, and the zone that is told when it comes back. */
+const standings: [string, string | null, (host: Host) => void][] = [
+  ["a link with an owner", "Europe/Rome", at("/usr/share/zoneinfo/Europe/Rome", { uid: 7, gid: 100 })],
+  ["a link that begins in its folder", "Europe/Rome", at("../usr/share/zoneinfo/Europe/Rome")],
+  ["a link without a folder", "Europe/Rome", at("zoneinfo/Europe/Rome")],
+  ["a link to a zone that is there no more", "US/Old", at("/usr/share/zoneinfo/US/Old")],
+  ["a link elsewhere", null, at("/srv/myzoneinfo/Rome")],
+  ["a link that is no UTF-8", null, at("/srv/zone\udcff")],
+  [
+    "a copy that is for its owner alone",
+    null,
+    ({ files }) => {
+      files.removeFile("/etc/localtime");
+      files.writeFile("/etc/localtime", text("TZif copy"), { mode: 0o600, uid: 7, gid: 100 });
+    },
+  ],
+  ["nothing", null, ({ files }) => files.removeFile("/etc/localtime")],
+];
+
+test.each(standings)("%s in the place of the zone comes back as it stood", async (_what, zone, prepare) => {
+  for (const noted of [null, "UTC\n", "  Europe/Rome \n", "US/Old"]) {
+    const state = new StateFixture();
+    fill(state.host);
+    prepare(state.host);
+    if (noted !== null) state.write("/etc/timezone", noted);
+    const before = snapshot(state.host, "/etc");
+    const { results } = await state.run("apply", declare([definition]));
+    expect(results[0]).toMatchObject({
+      outcome: "changed",
+      changes: [{ property: "name", before: zone }, ...(noted === null ? [] : [{ property: "noted_name" }])],
+    });
+    expect(state.host.files.readLink("/etc/localtime")).toBe("/usr/share/zoneinfo/Europe/Berlin");
+    const plan = await state.run("plan", []);
+    expect(plan.results[0]?.changes[0]).toEqual({ property: "name", before: "Europe/Berlin", after: zone });
+    expect((await state.run("apply", [])).results).toMatchObject([{ outcome: "changed", attempts: 1 }]);
+    expect([snapshot(state.host, "/etc"), state.applied]).toEqual([before, []]);
+  }
 });
 
 test("a zone that the machine does not have is an error that leaves the old one", async () => {
