@@ -83,10 +83,11 @@ const someOf = (names: readonly string[], always: readonly string[] = []): fc.Ar
 const remembered = ["status", "selector", "agent_version", "search", "id_prefix"];
 const asked = fc.tuple(
   someOf(remembered),
+  someOf(["status", "search"], ["id_prefix"]),
   someOf(["status", "search"], ["connected"]),
+  someOf(["agent_version", "module", "secret_before"], ["selector"]),
+  someOf(["drift", "status"], ["selector", "last_apply"]),
   someOf(Object.keys(filters)),
-  someOf(["selector", "agent_version", "module", "secret_before"]),
-  someOf(["selector", "last_apply", "drift"]),
 );
 
 class Fleet {

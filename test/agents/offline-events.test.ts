@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import type { Write } from "../../lib/storage/storage.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
+import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
@@ -30,12 +31,17 @@ describe("an agent that is away", () => {
     await using test = await createTestOrchestrator();
     const agent = await approved(test, 1);
     await leave(test, agent);
+    const since = new Date(test.clock.now()).toISOString();
     await pass(test, 59);
     expect(told(test)).toEqual([]);
     await pass(test, 2);
     expect(told(test)).toEqual([["agent.offline", 1, [agent.nodeId]]]);
     const event = test.events.findLast(({ event_type }) => event_type === "agent.offline");
-    expect(event).toMatchObject({ target: { id: agent.nodeId }, summary: "Agent machine-1 is offline" });
+    expect(event).toMatchObject({
+      target: { id: agent.nodeId },
+      summary: "Agent machine-1 is offline",
+      metadata: { since },
+    });
     await pass(test, 600);
     expect(told(test)).toHaveLength(1);
     await connect(test, 1);
@@ -160,6 +166,51 @@ describe("a network that is gone", () => {
     expect(told(test).map(([, count]) => count)).toEqual(counts);
   });
 
+  it("is waited for to its last agent, and one that is back meanwhile is told no later for that", async () => {
+    await using test = await createTestOrchestrator();
+    const away = await approved(test, 1);
+    await leave(test, away);
+    await pass(test, 61);
+    // Now: who says nothing for 45 s is gone.
+    const [first, second] = [await approved(test, 2), await approved(test, 3)];
+    await leave(test, first);
+    await pass(test, 15);
+    await leave(test, second);
+    await pass(test, 35);
+    await connect(test, 1);
+    await pass(test, 17);
+    expect(told(test).slice(1)).toEqual([["agent.online", 1, [away.nodeId]]]);
+    await pass(test, 10);
+    expect(told(test).slice(2)).toEqual([["agent.offline", 2, [first.nodeId, second.nodeId].toSorted()]]);
+  });
+
+  it("is told later where telling fails for good, and others after it", async () => {
+    class FailingStorage extends MemoryStorage {
+      fails = 1;
+
+      override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+        const isMeant = writes.some(
+          (write) => "collection" in write && write.collection === "offline_agents",
+        );
+        if (isMeant && this.fails-- > 0) throw new Error("The disk is odd.");
+        return super.commit(writes, options);
+      }
+    }
+    await using test = await createTestOrchestrator({ storage: new FailingStorage() });
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    await leave(test, first);
+    await pass(test, 61);
+    expect(told(test)).toEqual([]);
+    expect(test.loggedErrors).toMatchObject([{ message: "It could not be told which agents are away." }]);
+    await pass(test, 61);
+    await leave(test, second);
+    await pass(test, 61);
+    expect(told(test)).toEqual([
+      ["agent.offline", 1, [first.nodeId]],
+      ["agent.offline", 1, [second.nodeId]],
+    ]);
+  });
+
   it("is not put together with what went a minute later", async () => {
     await using test = await createTestOrchestrator();
     const [first, second] = [await approved(test, 1), await approved(test, 2)];
@@ -172,6 +223,26 @@ describe("a network that is gone", () => {
 });
 
 describe("a restart", () => {
+  it("forgets that one is away who was rejected right before it", async () => {
+    const storage = new MemoryStorage();
+    const before = await createTestOrchestrator({ storage });
+    const away = await approved(before, 1);
+    await leave(before, away);
+    await pass(before, 61);
+    const data = storage.restoredCopy();
+    await before[Symbol.asyncDispose]();
+    const raw = new MemoryStorage({ data });
+    await raw.open(storageSchema);
+    const { key, value } = (await raw.get("agents", away.nodeId))!;
+    await raw.commit([{ kind: "put", collection: "agents", key, value: { ...value, status: "rejected" } }]);
+    expect(await raw.count("offline_agents")).toBe(1);
+    await raw.close();
+
+    await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+    await settleAll();
+    expect(await test.storage.count("offline_agents")).toBe(0);
+  });
+
   it("tells of those who did not come back, and of nobody twice", async () => {
     const storage = new MemoryStorage();
     const before = await createTestOrchestrator({ storage });

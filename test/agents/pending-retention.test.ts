@@ -88,6 +88,33 @@ describe("an agent that waits to be approved", () => {
     expect([connected, seenMs < 14 * hourMs, forgotten(test)]).toEqual([true, true, []]);
   });
 
+  it("stays while it is connected though nothing can be written of it for longer than it is kept", async () => {
+    const clock = new FakeClock();
+    const data = new MemoryData();
+    const storage = new MemoryStorage({ clock, data });
+    await using test = await createTestOrchestrator({ clock, storage, pendingAgentRetentionDays: 1 });
+    await using agent = await connectScriptedAgent(test, undefined, clock);
+    await admit(test, 1);
+    data.freeBytes = 0;
+    await clock.advance(1.2 * dayMs);
+    const { items } = await test.orchestrator.agents.list(systemCaller);
+    expect(items.map(({ node_id, connected }) => [node_id, connected])).toEqual([[agent.nodeId, true]]);
+    expect(forgotten(test)).toEqual(["machine-1"]);
+  });
+
+  it("stays where it is approved while others are forgotten", async () => {
+    await using test = await createTestOrchestrator();
+    for (let n = 1; n <= 60; n += 1) await admit(test, n);
+    const { node_id } = introductionOf(60);
+    const end = test.orchestrator.listen(({ event_type, target }) => {
+      if (event_type !== "agent.forgotten" || target?.name !== "machine-1") return;
+      void test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+    });
+    await test.clock.advance(7 * dayMs + 2 * hourMs);
+    end();
+    expect(await known(test)).toEqual(["machine-60"]);
+  });
+
   it("gets an hour to come back after a restart", async () => {
     const clock = new FakeClock();
     const data = new MemoryData();
@@ -106,6 +133,7 @@ describe("an agent that waits to be approved", () => {
     await clock.advance(dayMs * 0.6);
     await using after = await start();
     await clock.advance(hourMs / 2);
+    expect(await known(after)).toEqual(["machine-1", "machine-2"]);
     await admit(after, 1);
     await clock.advance(hourMs);
     expect(await known(after)).toEqual(["machine-1"]);

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { z } from "zod";
 import { checkModule, MemoryStorage, moduleJsonSchema, Orchestrator, SocketTransport } from "fleetwright";
 import { createOrchestratorApp } from "fleetwright/h3";
 import { resourceTypes, resourceTypesWith, type ResourceType } from "fleetwright/ports";
@@ -82,6 +83,40 @@ describe("the JSON Schema of modules with types of one's own", () => {
     [{ type: "file", path: "/a", mode: "rw" }, false],
   ])("says of %j what it is", (resource, isGood) => {
     expect(validateOwn({ name: "m", resources: [resource] })).toBe(isGood);
+  });
+
+  describe("whose values stand in lists, maps and definitions of their own", () => {
+    const modes = z.array(z.string().regex(/^0[0-7]{3}$/)).optional();
+    const ports = z.record(z.string(), z.int()).optional();
+    /** Each has a definition of the same name. */
+    const withNodes = (type: string, value: z.ZodType): ResourceType => {
+      const node = z.strictObject({ value }).meta({ id: "Node" });
+      const schema = z.strictObject({ path: z.string(), modes, ports, left: node, right: node.optional() });
+      return { ...(noteType as ResourceType), type, schema };
+    };
+    const validateShaped = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      moduleJsonSchema(resourceTypesWith([withNodes("number", z.int()), withNodes("word", z.string())])),
+    );
+    const number = { type: "number", path: "/a", left: { value: 1 } };
+    const word = { type: "word", path: "/a", left: { value: "b" } };
+
+    it.each([
+      [number, true],
+      [word, true],
+      [{ ...number, left: { value: "b" } }, false],
+      [{ ...word, left: { value: 1 } }, false],
+      [{ ...word, right: { value: 1 } }, false],
+      [{ ...word, modes: ["0644", "{{ params.mode }}"] }, true],
+      [{ ...word, modes: ["0644", "rw"] }, false],
+      [{ ...word, modes: "{{ params.modes }}" }, true],
+      [{ ...word, ports: { web: 80, ssh: "{{ params.port }}" } }, true],
+      [{ ...word, ports: { web: 80, ssh: "22" } }, false],
+      [{ ...word, ports: "{{ params.ports }}" }, true],
+      [{ path: "/a", left: { value: 1 } }, false],
+      [{ path: "/a", left: { value: "b" } }, false],
+    ])("says of %j what it is", (resource, isGood) => {
+      expect(validateShaped({ name: "m", resources: [resource] })).toBe(isGood);
+    });
   });
 
   it("is made by a server when it is first asked for, and once", async () => {

@@ -12,6 +12,7 @@ import { feedBugs } from "./feed-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
 import { houseBugs } from "./house-bugs.ts";
+import { houseFleetBugs } from "./house-fleet-bugs.ts";
 import { httpBugs } from "./http-bugs.ts";
 import { keptBugs } from "./kept-bugs.ts";
 import { kindBugs } from "./kind-bugs.ts";
@@ -60,6 +61,7 @@ export const bugs: readonly Bug[] = [
   ...groupBugs,
   ...handoverBugs,
   ...houseBugs,
+  ...houseFleetBugs,
   ...httpBugs,
   ...keptBugs,
   ...kindBugs,
