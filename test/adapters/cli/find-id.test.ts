@@ -1,7 +1,7 @@
 /** What people type in the place of an id: in whatever case, short or whole, of one thing or of several. */
 import { describe, expect, test } from "vitest";
-import { findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
 import { UsageError } from "../../../adapters/cli/failure.ts";
+import { findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
 import { ApiError } from "../../../adapters/client/api-error.ts";
 
 interface Thing {
