@@ -18,6 +18,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
@@ -41,6 +42,8 @@ const uri = z
 
 const word = z.string().regex(/^[A-Za-z0-9./][A-Za-z0-9._~+/-]{0,199}$/, "must be one word");
 
+const providerSchema = z.enum(["apt", "dnf", "apk"]);
+
 const properties = z.strictObject({
   /** Names the files. With apk the key is looked for under this name, so it must be the one the archive signs with. */
   name: z
@@ -48,7 +51,7 @@ const properties = z.strictObject({
     .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/, "must be letters, digits, dots, dashes or underscores"),
   ensure: ensureSchema.default("present"),
   /** Default: the one that the machine has. */
-  provider: z.enum(["apt", "dnf", "apk"]).optional(),
+  provider: providerSchema.optional(),
   /** Where the archive is; several are mirrors of one. */
   uris: z.array(uri).min(1).max(20).optional(),
   /** apt: names of releases; one that ends in "/" is a path, without components. */
@@ -77,11 +80,20 @@ export const packageRepositorySchema = properties
     message: "can't be given beside key",
   });
 
-const packageRepositoryPriorSchema = properties.extend({
+const stoodShape = {
   /** Texts of what stood before; null = nothing. */
   before: z.strictObject({ key: z.string().nullable(), source: z.string().nullable() }).optional(),
   /** What their files had beside the text; null = no file. */
   kept: z.strictObject({ key: keptFileSchema.nullable(), source: keptFileSchema.nullable() }).optional(),
+};
+
+const packageRepositoryPriorSchema = properties.extend({
+  ...stoodShape,
+  /** What stood with other package managers, before later versions named them. */
+  elsewhere: z
+    .array(z.strictObject({ provider: providerSchema, ...stoodShape }))
+    .max(3)
+    .optional(),
 });
 
 /** Properties of a `package_repository`, and those of a captured one. */
@@ -100,21 +112,11 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
     Object.values(repositoryLayouts).flatMap((layout) => Object.values(layout.paths(name))),
   check,
   apply,
-  capture(spec, host): Prior {
-    const { name, provider } = spec;
-    // The key, too, that is another's now: a later version may bring one of its own.
-    const before = readAll(spec, host);
-    const ensure = before.source === null ? "absent" : "present";
-    const paths = layoutOf(spec, host).paths(name);
-    const kept = { key: captureKept(paths.key, host), source: captureKept(paths.source, host) };
-    return {
-      type: "package_repository",
-      spec: { name, ensure, before, kept, ...(provider && { provider }) },
-    };
-  },
+  capture,
   describe: describeChange,
   removing: {
     priorSchema: packageRepositoryPriorSchema,
+    extendPrior,
     asDeclared: (prior, { key_path }) =>
       key_path === undefined ? prior : { ...prior, spec: { ...prior.spec, key_path } },
   },
@@ -122,6 +124,15 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
 
 function check(spec: PackageRepositorySpec, host: Host): Change[] {
   refuseConfined(host, "package_repository");
+  return everywhere(spec).flatMap((each) => compare(each, host));
+}
+
+/** What is to stand, with each package manager that versions of the source named. */
+function everywhere({ elsewhere = [], ...spec }: PackageRepositorySpec): PackageRepositorySpec[] {
+  return [spec, ...elsewhere.map((stood) => ({ ...spec, ...stood }))];
+}
+
+function compare(spec: PackageRepositorySpec, host: Host): Change[] {
   const [before, after] = [read(spec, host), wanted(spec, host)];
   const changes: Change[] = [];
   const [stood, stands] = [before.source !== null, after.source !== null];
@@ -145,6 +156,11 @@ async function apply(
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
+  for (const each of everywhere(spec))
+    if (compare(each, host).length > 0) await bring(each, { host, signal });
+}
+
+async function bring(spec: PackageRepositorySpec, { host, signal }: Machine): Promise<void> {
   const layout = layoutOf(spec, host);
   const [before, after] = [read(spec, host), wanted(spec, host)];
   signal.throwIfAborted();
@@ -163,6 +179,35 @@ async function apply(
     write(spec, old, { host, signal: new AbortController().signal });
     throw error;
   }
+}
+
+function capture(spec: PackageRepositorySpec, host: Host): Prior {
+  const { name } = spec;
+  // The key, too, that is another's now: a later version may bring one of its own.
+  const before = readAll(spec, host);
+  const ensure = before.source === null ? "absent" : "present";
+  const paths = layoutOf(spec, host).paths(name);
+  const kept = { key: captureKept(paths.key, host), source: captureKept(paths.source, host) };
+  // The machine may have others by the time that it comes back.
+  return {
+    type: "package_repository",
+    spec: { name, ensure, before, kept, provider: providerOf(spec, host) },
+  };
+}
+
+/** A later version may name another package manager, or be the first that finds another. */
+function extendPrior(prior: Prior, spec: PackageRepositorySpec, host: Host): Prior {
+  if (prior.type !== "package_repository") return prior;
+  const known = packageRepositoryPriorSchema.parse(prior.spec);
+  const { elsewhere = [] } = known;
+  const provider = providerOf(spec, host);
+  const noted = [known.provider ?? providerOf(known, host), ...elsewhere.map((stood) => stood.provider)];
+  if (noted.includes(provider)) return prior;
+  const { before, kept } = packageRepositoryPriorSchema.parse(capture({ ...spec, provider }, host).spec);
+  return {
+    ...prior,
+    spec: toJsonObject({ ...prior.spec, elsewhere: [...elsewhere, { provider, before, kept }] }),
+  };
 }
 
 const nothing: Texts = { key: null, source: null };
@@ -232,13 +277,15 @@ function wanted(spec: PackageRepositorySpec, host: Host): Texts {
 }
 
 function layoutOf(spec: PackageRepositorySpec, host: Host): RepositoryLayout {
-  const all = spec.provider ? [spec.provider] : (["apt", "dnf", "apk"] as const);
-  const found = all
-    .map((name) => repositoryLayouts[name])
-    .find((layout) => host.files.stat(layout.folder) !== null);
+  return repositoryLayouts[providerOf(spec, host)];
+}
+
+function providerOf({ provider }: PackageRepositorySpec, host: Host): z.infer<typeof providerSchema> {
+  const all = provider ? [provider] : providerSchema.options;
+  const found = all.find((name) => host.files.stat(repositoryLayouts[name].folder) !== null);
   if (found) return found;
   const message = `${all.join(", ")} is not on this machine.`;
-  throw missing(message, { provider: spec.provider ?? null });
+  throw missing(message, { provider: provider ?? null });
 }
 
 function digest(content: string, host: Host): string | null {

@@ -3,6 +3,7 @@ import type { Bug } from "./bugs.ts";
 const repository = "lib/state/resources/package-repository.ts";
 const repositoryTests = ["test/state/resources/package-repository.test.ts"];
 
+const providerTests = ["test/state/resources/package-repository-providers.test.ts"];
 const line = "lib/state/resources/line.ts";
 const sysctl = "lib/state/resources/sysctl.ts";
 const timezone = "lib/state/resources/timezone.ts";
@@ -246,5 +247,25 @@ export const kindBugs: readonly Bug[] = [
     from: `...(spec.ensure === "present" && { live: readLive(key, host) }) };`,
     to: `live: readLive(key, host) };`,
     tests: sysctlTests,
+  },
+  {
+    name: "a source of another package manager stays where a later version named it",
+    file: repository,
+    from: `    extendPrior,\n`,
+    tests: providerTests,
+  },
+  {
+    name: "a source is taken away from the package manager that the machine has by then",
+    file: repository,
+    from: `, kept, provider: providerOf(spec, host) }`,
+    to: `, kept }`,
+    tests: providerTests,
+  },
+  {
+    name: "the package managers of earlier versions are forgotten",
+    file: repository,
+    from: `[...elsewhere, { provider, before, kept }]`,
+    to: `[{ provider, before, kept }]`,
+    tests: providerTests,
   },
 ];
