@@ -15,6 +15,8 @@ const script = "lib/state/resources/script.ts";
 const scriptTests = ["test/state/resources/script-properties.test.ts"];
 const unit = "lib/state/resources/systemd-unit.ts";
 const unitTests = ["test/state/resources/systemd-unit.test.ts"];
+const compare = "lib/state/resources/mount/compare.ts";
+const compareTests = ["test/state/resources/mount/compare.test.ts"];
 const ways = ["test/state/removal/through-absence.test.ts"];
 const goneTexts = ["test/state/removal/gone-texts.test.ts"];
 
@@ -267,5 +269,40 @@ export const kindBugs: readonly Bug[] = [
     from: `[...elsewhere, { provider, before, kept }]`,
     to: `[{ provider, before, kept }]`,
     tests: providerTests,
+  },
+  {
+    name: "a folder that is mounted elsewhere is mounted anew for its device",
+    file: compare,
+    from: `device !== undefined && !isBind &&`,
+    to: `device !== undefined &&`,
+    tests: compareTests,
+  },
+  {
+    name: "a folder that is mounted elsewhere is mounted anew for its type",
+    file: compare,
+    from: `fstype !== undefined && !isBind &&`,
+    to: `fstype !== undefined &&`,
+    tests: compareTests,
+  },
+  {
+    name: "only one folder can be mounted elsewhere, not those below it",
+    file: compare,
+    from: `option === "bind" || option === "rbind"`,
+    to: `option === "bind"`,
+    tests: compareTests,
+  },
+  {
+    name: "what the kernel calls its own disk is another disk",
+    file: compare,
+    from: `return host.files.stat(wanted) !== null && host.files.stat(mounted) !== null;`,
+    to: `return host.files.stat(wanted) !== null;`,
+    tests: compareTests,
+  },
+  {
+    name: "an option of a mount that the kernel shows is not looked for",
+    file: compare,
+    from: `"noatime", "nodiratime", "relatime"]`,
+    to: `"noatime", "relatime"]`,
+    tests: compareTests,
   },
 ];
