@@ -80,6 +80,9 @@ describe("the windows in memory", () => {
     const edition = book.edition(startMs);
     expect(book.ofAnyTime(target({}), startMs + 1.5 * hourMs)).toHaveLength(1);
     expect(book.edition(startMs)).toBe(edition);
+    const active = book.edition(startMs + 1.5 * hourMs);
+    expect(book.ofAnyTime(target({}), startMs)).toEqual([]);
+    expect(book.edition(startMs + 1.5 * hourMs)).toBe(active);
   });
 
   it("tell of a past instant only whom a window was for, and that was active then", () => {

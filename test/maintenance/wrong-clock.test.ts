@@ -88,8 +88,10 @@ it("a start that can't tell how late it certainly is reads every window", async 
       return super.get(collection, key);
     }
   }
+  clock.jump(3 * day);
   const second = await createTestOrchestrator({ clock, storage: new UncertainStorage({ clock, data }) });
   onTestFinished(() => second[Symbol.asyncDispose]());
+  clock.jump(-3 * day);
   await using agent = await connectScriptedAgent(second, undefined, clock);
   const { nodeId: node_id } = agent;
   await second.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
