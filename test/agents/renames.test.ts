@@ -146,6 +146,29 @@ describe("agents.setNames", () => {
     expect(await agents.setNames(systemCaller, { names: names.slice(0, 2) })).toMatchObject({ unchanged: 2 });
   });
 
+  it.each([
+    ["Web1", "web1"],
+    ["web1", "WEB1"],
+    ["web1", "web1"],
+  ])(
+    "gives one the name that another gives up, called %s and then %s, in either order",
+    async (old, taken) => {
+      for (const isFirst of [true, false]) {
+        await using test = await createTestOrchestrator();
+        const { agents } = test.orchestrator;
+        const [a, b] = [(await approved(test, 1)).nodeId, (await approved(test, 2)).nodeId];
+        await agents.rename(systemCaller, { node_id: a, name: old });
+        const names = [
+          { node_id: a, name: "app1" },
+          { node_id: b, name: taken },
+        ];
+        const answer = await agents.setNames(systemCaller, { names: isFirst ? names : names.toReversed() });
+        expect(answer).toMatchObject({ changed: 2, failed: 0 });
+        expect([await nameOf(test, a), await nameOf(test, b)]).toEqual(["app1", taken]);
+      }
+    },
+  );
+
   it.each(["first to last", "last to first"])(
     "renumbers 60 of which each takes the name of the next, told %s",
     async (way) => {

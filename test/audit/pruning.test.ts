@@ -217,6 +217,13 @@ describe("a prune", () => {
     expect(tries).toBe(3);
     expect((await test.storage.readLog("audit", { limit: 1 })).base.sequence).toBe(4);
     expect(await stretches(test)).toEqual([[1, 4]]);
+    // The next one that fails goes on as the first did.
+    tries = 0;
+    expect(await audit.prune(systemCaller, upTo(6))).toMatchObject({ deleted: 2 });
+    await settleAll();
+    await test.clock.advance(1_000);
+    await settleAll();
+    expect((await test.storage.readLog("audit", { limit: 1 })).base.sequence).toBe(6);
   });
 
   it("that only finishes what another left is refused where it can't", async () => {

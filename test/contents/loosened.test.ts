@@ -116,6 +116,28 @@ it("whatever takes the reference to a content away says in the same commit that 
   expect(storage.kept).toEqual([]);
 });
 
+it("what is referred to is there, also where nothing else refers to it", async () => {
+  const data = new MemoryData();
+  const storage = new MemoryStorage({ data });
+  const options = { storage, driftIntervalSeconds: 0, operationRetentionDays: 1 };
+  await using scene = await createScene(1, () => ({}), options);
+  await applyAlone(scene, "web");
+  await applyAlone(scene, "db");
+  await age(scene);
+  let found = 0;
+  for (const [collection, contentsOf] of Object.entries(references))
+    for (const { value } of (await storage.list<Value>(collection, { limit: 100 })).items)
+      for (const content of contentsOf(value)) {
+        expect([...data.blobs.keys()]).toContain(content);
+        found += 1;
+      }
+  expect(found).toBeGreaterThan(2);
+  const check = scene.test.orchestrator.drift.check(systemCaller, { node_id: scene.agents[0]!.nodeId });
+  const { agent } = scene.agents[0]!;
+  agent.link.send(emptyResult((await agent.next("check")).operation_id));
+  await check;
+});
+
 it("nothing of what was applied to a machine is left once its agent is removed and its operations are old", async () => {
   const data = new MemoryData();
   const storage = new MemoryStorage({ data });

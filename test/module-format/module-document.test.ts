@@ -70,6 +70,7 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
   ],
   ["an alias to nothing", `${head}  - *a\n`, [/^3:5 .*a/]],
   ["a tag", `${head}  - { type: !!str directory, path: !x /a }\n`, [/^3:19 Tags/, /^3:39 Tags/]],
+  ["a tag of a key", `!!str ${head}  - { !x type: directory, path: /a }\n`, [/^1:7 Tags/, /^3:10 Tags/]],
   ["a second document", `${head}  []\n---\nname: x\n`, [/^4:1 There must be one document/]],
   ["a directive", `%YAML 1.1\n---\n${head}  []\n`, [/^1:1 Directives/]],
   ["a key that is no text", `${head}  - { type: directory, path: /a, 1: 2 }\n`, [/^3:34 A key must be text/]],

@@ -87,6 +87,9 @@ describe("a secret in a module", () => {
     ] as const) {
       await apply({ modules: [module] });
       expect([onMachine(module), await find("db@2")]).toEqual(["second-value", found]);
+      // Both versions go into one check, each where it stands.
+      const check = await fleet.orchestrator.drift.check(systemCaller, { node_id: agent.nodeId });
+      expect(check).toMatchObject({ counts: { unchanged: 2, would_change: 0 } });
     }
   });
 

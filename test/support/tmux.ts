@@ -26,9 +26,19 @@ export class Tmux implements Disposable {
     const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     // The server of the first session takes the setting before the command has a window.
-    this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
+    this.#begin();
     this.#tell("set-option", "-g", "status", "off");
     this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...this.#noted(argv));
+  }
+
+  /** On a busy machine a server may end again before it has its first session: then nothing was begun. */
+  #begin(tries = 5): void {
+    try {
+      this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
+    } catch (error) {
+      if (tries === 1 || !String(error).includes("server exited unexpectedly")) throw error;
+      this.#begin(tries - 1);
+    }
   }
 
   /** What the terminal shows now, a line a line, without the spaces at their ends. */

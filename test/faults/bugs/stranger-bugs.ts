@@ -69,4 +69,65 @@ export const strangerBugs: readonly Bug[] = [
 `,
     tests: ["test/adapters/cli/output.test.ts"],
   },
+  {
+    name: "what is added to a text counts a line without a break among its line breaks",
+    file: "lib/state/resources/shared/text-lines.ts",
+    from: `dos * 2 > lines.filter(({ end }) => end !== "").length ?`,
+    to: "dos * 2 > lines.length ?",
+    tests: ["test/state/resources/line-breaks.test.ts"],
+  },
+  {
+    name: "a mode of three digits contradicts the same one with four",
+    file: "lib/state/text-edits.ts",
+    from: `const after = mode.padStart(4, "0");`,
+    to: "const after = mode;",
+    tests: ["test/state/removal/modes-around-keys.test.ts"],
+  },
+  {
+    name: "a link that is removed still leads",
+    file: "lib/host/local-files.ts",
+    from: `        if (there.isSymbolicLink()) this.#paths.forget();
+`,
+    to: "",
+    tests: ["test/host/changed-ways.test.ts"],
+  },
+  {
+    name: "a baseline that no operation refers to is cleaned away",
+    file: "lib/operations/snapshots.ts",
+    from: `  ["agent_states", "by_baseline"],
+`,
+    to: "",
+    tests: ["test/contents/loosened.test.ts"],
+  },
+  {
+    name: "a name that is given up in other capitals is in nobody's way",
+    file: "lib/agents/renames.ts",
+    from: "holders.set(name.toLowerCase(), nodeId)",
+    to: "holders.set(name, nodeId)",
+    tests: ["test/agents/renames.test.ts"],
+  },
+  {
+    name: "a tag of a key is accepted",
+    file: "lib/module-format/yaml-text.ts",
+    from: `      if (key.tag !== undefined)
+        this.fault(path, "Tags are not allowed; quote what is to be text.", key.range[0]);
+`,
+    to: "",
+    tests: ["test/module-format/module-document.test.ts"],
+  },
+  {
+    name: "the second removal of events that fails does not go on",
+    file: "lib/audit/pruning.ts",
+    from: `      this.#isWaiting = false;
+`,
+    to: "",
+    tests: ["test/audit/pruning.test.ts"],
+  },
+  {
+    name: "two versions of a secret in one operation are one",
+    file: "lib/secrets/deliveries.ts",
+    from: "const key = `${name}@${version}`;",
+    to: "const key = name;",
+    tests: ["test/secrets/secrets.test.ts"],
+  },
 ];

@@ -115,3 +115,22 @@ it("where what is removed could be written only after who was removed had come a
   await pass(test, 10_000);
   expect((await notifications.preferences(callerOf(ann))).muted_events).toEqual(["operator.added"]);
 });
+
+it("and stays of the process that embeds the orchestrator, which is no operator, through any number of starts", async () => {
+  const { start } = begin();
+  const first = await start();
+  await addAnn(first, newKey());
+  await pass(first, 4_000);
+  const count = await readEach(first, systemCaller);
+  expect(count).toBeGreaterThan(0);
+  const muted_events = ["drift.*"];
+  await first.orchestrator.notifications.updatePreferences(systemCaller, { muted_events });
+  await first.orchestrator.stop();
+  for (let starts = 0; starts < 2; starts += 1) {
+    const again = await start();
+    await pass(again, 4_000);
+    expect(await marksOf(again, "system")).toBe(count);
+    expect(await again.orchestrator.notifications.preferences(systemCaller)).toMatchObject({ muted_events });
+    await again.orchestrator.stop();
+  }
+});

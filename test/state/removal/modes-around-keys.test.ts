@@ -117,3 +117,31 @@ test("a folder without a mode of its own gets the old one back with the key", as
   await state.run("apply", ssh);
   expect(modes(state)).toEqual(open);
 });
+
+test.each([
+  ["700", "600", true],
+  ["0700", "0600", true],
+  ["700", "0600", true],
+  ["0755", "0600", false],
+  ["755", "600", false],
+  ["700", "0640", false],
+])(
+  "a folder with %s and a file with %s agree with the modes that a key gives: %s",
+  async (of, ofFile, agrees) => {
+    const state = machine();
+    const both = declare(
+      [
+        { id: "d", type: "directory", path: folder, mode: of },
+        { id: "f", type: "file", path: file, mode: ofFile },
+      ],
+      "a",
+    );
+    const run = state.run("apply", [...both, ...key("k")]);
+    if (!agrees) return expect(run).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+    await run;
+    expect(modes(state)).toEqual(closed);
+    return expect(
+      (await state.run("check", [...both, ...key("k")])).results.map(({ outcome }) => outcome),
+    ).toEqual(["unchanged", "unchanged", "unchanged"]);
+  },
+);

@@ -1,0 +1,79 @@
+/** A way that a host itself changes: what comes after goes where it leads then, though its folders were known before. */
+import { describe, expect, test } from "vitest";
+import type { HostFiles } from "../../lib/host/host.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import { MemoryHost } from "../../lib/host/memory-host.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const hosts: [name: string, make: () => HostFiles][] = [
+  ["this machine", () => new LocalHost({ stateFolder: temporaryFolder() }).files],
+  [
+    "below a root folder",
+    () => new LocalHost({ stateFolder: temporaryFolder(), root: temporaryFolder() }).files,
+  ],
+  ["a machine in memory", () => new MemoryHost().files],
+];
+
+type Change = (files: HostFiles, at: string) => unknown;
+
+/** What is done to the way, which leads to the folder `one`, and the folder in which a file is that is written by it after. */
+const changes: [what: string, change: Change, leadsTo: "one" | "two" | "way"][] = [
+  ["its link stays", () => {}, "one"],
+  [
+    "its link gives way to a folder",
+    (files, at) => {
+      files.removeFile(`${at}/way`);
+      files.makeDirectory(`${at}/way`, { mode: 0o755 });
+    },
+    "way",
+  ],
+  [
+    "its link gives way to another",
+    (files, at) => {
+      files.removeFile(`${at}/way`);
+      files.makeSymlink(`${at}/way`, "two");
+    },
+    "two",
+  ],
+  ["its link is written over", (files, at) => files.makeSymlink(`${at}/way`, "two"), "two"],
+  [
+    "another link is moved into its place",
+    async (files, at) => {
+      files.makeSymlink(`${at}/next`, "two");
+      files.removeFile(`${at}/way`);
+      await files.move(`${at}/next`, `${at}/way`);
+    },
+    "two",
+  ],
+  [
+    "the folder that it led to gives way to a link",
+    (files, at) => {
+      files.removeFile(`${at}/one/f`);
+      files.removeDirectory(`${at}/one`);
+      files.makeSymlink(`${at}/one`, "two");
+    },
+    "two",
+  ],
+];
+
+describe.each(hosts)("on %s", (_name, make) => {
+  test.each(changes)("where %s", async (_what, change, leadsTo) => {
+    const files = make();
+    const at = temporaryFolder();
+    // Below another root, and in memory, there is none yet.
+    for (const { index } of `${at}/`.matchAll(/(?!^)\//g)) {
+      const folder = at.slice(0, index);
+      if (files.stat(folder) === null) files.makeDirectory(folder, { mode: 0o755 });
+    }
+    for (const folder of ["one", "two"]) files.makeDirectory(`${at}/${folder}`, { mode: 0o755 });
+    files.makeSymlink(`${at}/way`, "one");
+    files.writeFile(`${at}/way/f`, Buffer.from("before"), {});
+    expect(Buffer.from(files.readFile(`${at}/one/f`)).toString()).toBe("before");
+    await change(files, at);
+    files.writeFile(`${at}/way/g`, Buffer.from("after"), {});
+    const has = (folder: string): boolean =>
+      files.stat(`${at}/${folder}`)?.kind === "directory" && files.stat(`${at}/${folder}/g`) !== null;
+    expect(["one", "two", "way"].filter(has)).toEqual([leadsTo]);
+    expect(Buffer.from(files.readFile(`${at}/way/g`)).toString()).toBe("after");
+  });
+});
