@@ -81,9 +81,8 @@ export const packageRepositorySchema = properties
   });
 
 const stoodShape = {
-  /** Texts of what stood before; null = nothing. */
+  /** Texts of what stood before, and what their files had beside these; null = nothing. */
   before: z.strictObject({ key: z.string().nullable(), source: z.string().nullable() }).optional(),
-  /** What their files had beside the text; null = no file. */
   kept: z.strictObject({ key: keptFileSchema.nullable(), source: keptFileSchema.nullable() }).optional(),
 };
 
@@ -164,18 +163,21 @@ async function bring(spec: PackageRepositorySpec, { host, signal }: Machine): Pr
   const layout = layoutOf(spec, host);
   const [before, after] = [read(spec, host), wanted(spec, host)];
   signal.throwIfAborted();
-  if (after.source === null) return write(spec, after, { host, signal });
-  const marked = unfetched(after.source);
-  // By a new key alone nobody could tell that the index was not fetched.
-  if (before.source === after.source) write(spec, { ...before, source: marked }, { host, signal });
+  if (after.source === null || !host.files.stat(layout.folder)) return write(spec, after, { host, signal });
+  const isUntried = before.source?.startsWith(newSourceMark) === true;
+  const isNewKey = !isUntried && withoutMark(before.source ?? "") === after.source;
+  const mark = isNewKey ? newKeyMark : newSourceMark;
+  const marked = `${mark}${after.source}`;
+  // By a new key alone nobody could tell.
+  if (isNewKey) write(spec, { ...before, source: marked }, { host, signal });
   write(spec, { ...after, source: marked }, { host, signal });
   signal.throwIfAborted();
   try {
     await act({ argv: layout.refresh(spec.name) }, { host, signal });
     write(spec, after, { host, signal });
   } catch (error) {
-    // What an earlier try was ended at never worked, and nobody knows any more what stood in its place.
-    const old = before.source === marked ? nothing : before;
+    // What an earlier try was ended at never worked, and nobody knows any more what stood in its place; what comes back did.
+    const old = isUntried && spec.before === undefined ? nothing : before;
     write(spec, old, { host, signal: new AbortController().signal });
     throw error;
   }
@@ -184,7 +186,8 @@ async function bring(spec: PackageRepositorySpec, { host, signal }: Machine): Pr
 function capture(spec: PackageRepositorySpec, host: Host): Prior {
   const { name } = spec;
   // The key, too, that is another's now: a later version may bring one of its own.
-  const before = readAll(spec, host);
+  const found = readAll(spec, host);
+  const before = { ...found, source: found.source && withoutMark(found.source) };
   const ensure = before.source === null ? "absent" : "present";
   const paths = layoutOf(spec, host).paths(name);
   const kept = { key: captureKept(paths.key, host), source: captureKept(paths.source, host) };
@@ -211,12 +214,13 @@ function extendPrior(prior: Prior, spec: PackageRepositorySpec, host: Host): Pri
 }
 
 const nothing: Texts = { key: null, source: null };
+/** Every package manager leaves such lines out. The second is of a source that was fetched by another key. */
+const newSourceMark = "# Its index is not fetched yet.\n";
+const newKeyMark = "# Its index is not fetched by its key yet.\n";
 
-/** Every package manager leaves such a line out. */
-const unfetchedMark = "# Its index is not fetched yet.\n";
-
-function unfetched(source: string): string {
-  return source.startsWith(unfetchedMark) ? source : `${unfetchedMark}${source}`;
+function withoutMark(source: string): string {
+  const mark = [newSourceMark, newKeyMark].find((each) => source.startsWith(each)) ?? "";
+  return source.slice(mark.length);
 }
 
 /** The key first, and gone last: no source stands without its key. */
@@ -242,8 +246,7 @@ function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Mach
 
 /** Older releases have no folder for keys, and a package manager that is not the machine's own none of these. */
 function makeFolder(path: string, machine: Machine): void {
-  const { files } = machine.host;
-  const folder = path.slice(0, path.lastIndexOf("/"));
+  const [{ files }, folder] = [machine.host, path.slice(0, path.lastIndexOf("/"))];
   if (folder === "" || files.stat(folder)) return;
   makeFolder(folder, machine);
   machine.signal.throwIfAborted();
@@ -280,7 +283,9 @@ function layoutOf(spec: PackageRepositorySpec, host: Host): RepositoryLayout {
   return repositoryLayouts[providerOf(spec, host)];
 }
 
-function providerOf({ provider }: PackageRepositorySpec, host: Host): z.infer<typeof providerSchema> {
+function providerOf({ provider, before }: PackageRepositorySpec, host: Host): z.infer<typeof providerSchema> {
+  // What was made with one that is gone goes all the same.
+  if (provider !== undefined && before !== undefined) return provider;
   const all = provider ? [provider] : providerSchema.options;
   const found = all.find((name) => host.files.stat(repositoryLayouts[name].folder) !== null);
   if (found) return found;

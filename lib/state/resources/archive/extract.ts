@@ -156,9 +156,9 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   await eachEntry(folders, machine, (name) => {
     if (files.ledBy(`${path}/${name}`) !== null) stage.open();
   });
-  const { left, keptOf } = leftToOthers(path, coming, { isSaid, files: inside });
+  const { left, keeps, keptOf } = leftToOthers(path, coming, { isSaid, files: inside, owner });
   // Only what is extracted elsewhere can be left out.
-  if (left.size > 0) stage.open();
+  if (left.size > 0 || keeps) stage.open();
   const standing = stage.folder === null ? foldersOfOthers({ path, listed, own }, inside) : [];
   await extractArchive(file, stage.folder ?? path, machine);
   for (const [folder, { mode, uid, gid }] of standing) await inside.setAttributes(folder, { mode, uid, gid });
@@ -181,8 +181,9 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   );
   await eachEntry(coming, machine, async (entry) => {
     const place = `${path}/${entry.name}`;
-    if (left.has(entry.name) && inside.stat(place)?.kind === "file")
-      await inside.setAttributes(place, attributesOf(entry));
+    // What stands where nothing is to be is somebody's.
+    const isOurs = left.has(entry.name) && !isSaid("absent", place);
+    if (isOurs && inside.stat(place)?.kind === "file") await inside.setAttributes(place, attributesOf(entry));
   });
   signal.throwIfAborted();
   writeStamp(files, path, { ...stamp, complete: true, entries: coming });

@@ -59,7 +59,8 @@ export class Stage {
       const stat = this.#files.stat(from);
       if (!stat) return;
       const group = owner.gid === undefined ? this.#groupIn(to.slice(0, to.lastIndexOf("/"))) : null;
-      if (kind === "file" && group) await this.#files.setAttributes(from, { ...group, mode: stat.mode });
+      if (kind === "file" && group)
+        await this.#files.setAttributes(from, { ...group, mode: stat.mode, ...keptOf(name) });
       if (kind !== "folder") return this.#inside.move(from, to);
       const attributes = { ...owner, ...group, ...(mode !== undefined && { mode }), ...keptOf(name) };
       folders.push({ to, attributes });

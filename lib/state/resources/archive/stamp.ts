@@ -1,7 +1,7 @@
 /** What was extracted into a folder, written down in it: what a check compares with and all that a removal takes away. */
 import { z } from "zod";
 import { OrchestratorError } from "../../../errors.ts";
-import { isTrusted } from "../../../host/hands.ts";
+import { isGiver, isTrusted } from "../../../host/hands.ts";
 import type { FileAttributes, HostFiles } from "../../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { nextTurn } from "../../../internal/next-turn.ts";
@@ -152,23 +152,31 @@ export type IsSaid = (what: keyof PathsSaid, path: string) => boolean;
 export function leftToOthers(
   path: string,
   coming: readonly StampEntry[],
-  { isSaid, files }: { isSaid: IsSaid; files: HostFiles },
-): { left: ReadonlySet<string>; keptOf: (name: string) => FileAttributes } {
+  { isSaid, files, owner }: { isSaid: IsSaid; files: HostFiles; owner: FileAttributes },
+): { left: ReadonlySet<string>; keeps: boolean; keptOf: (name: string) => FileAttributes } {
   const left = new Set<string>();
   const kept = new Map<string, FileAttributes>();
   for (const { name, kind } of coming) {
     const place = `${path}/${name}`;
     const says = (what: keyof PathsSaid): boolean => isSaid(what, place);
     const isOwned = says("mode") || says("owner") || says("group");
-    const stat = isOwned || says("whole") ? files.stat(place) : null;
-    if (kind !== "folder" && (says("absent") || (says("whole") && stat !== null))) left.add(name);
+    // What somebody else may put there in its place says nothing.
+    const isHeld = (isOwned || says("whole")) && files.ledBy(place.slice(0, place.lastIndexOf("/"))) === null;
+    const stat = isHeld ? files.stat(place) : null;
+    const next = says("owner") ? stat?.uid : owner.uid;
+    // What an unprivileged user wrote is given to nobody else.
+    const stays = says("whole") && stat !== null && isGiver(stat, next);
+    if (kind !== "folder" && (says("absent") || stays)) left.add(name);
     if (!isOwned || stat === null || stat.kind === "symlink") continue;
-    const { mode, uid, gid } = stat;
+    const { uid, gid } = stat;
+    const after = says("owner") ? uid : (owner.uid ?? (left.has(name) ? uid : 0));
+    const speaks = isTrusted(uid) || (says("owner") && says("group"));
+    const mode = speaks ? stat.mode : stat.mode & 0o1777;
     kept.set(name, {
-      ...(says("mode") && { mode }),
+      ...(says("mode") && isGiver(stat, after) && { mode }),
       ...(says("owner") && { uid }),
       ...(says("group") && { gid }),
     });
   }
-  return { left, keptOf: (name) => kept.get(name) ?? {} };
+  return { left, keeps: kept.size > 0, keptOf: (name) => kept.get(name) ?? {} };
 }
