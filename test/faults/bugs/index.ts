@@ -29,6 +29,7 @@ import { programBugs } from "./program-bugs.ts";
 import { promiseBugs } from "./promise-bugs.ts";
 import { rarerBugs } from "./rarer-bugs.ts";
 import { readerBugs } from "./reader-bugs.ts";
+import { restBugs } from "./rest-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
@@ -77,6 +78,7 @@ export const bugs: readonly Bug[] = [
   ...promiseBugs,
   ...rarerBugs,
   ...readerBugs,
+  ...restBugs,
   ...restoreBugs,
   ...roomBugs,
   ...scopeBugs,

@@ -1,0 +1,70 @@
+import type { Bug } from "./bugs.ts";
+
+const resources = "lib/module-format/module-resources.ts";
+const ofResources = ["test/module-format/module-resources.test.ts"];
+
+/** What becomes of a module on one agent, and of a mount on a machine. */
+export const restBugs: readonly Bug[] = [
+  {
+    name: "a secret that can't be used refuses a module where what needs it is skipped",
+    file: resources,
+    from: `unusable.find(({ resource }) => skipped[resource] === null)`,
+    to: `unusable[0]`,
+    tests: ofResources,
+  },
+  {
+    name: "a template without a value refuses a module where its resource is skipped",
+    file: resources,
+    from: `issues.filter(({ path }) => skipped[path[1] as number] === null)`,
+    to: `issues`,
+    tests: ofResources,
+  },
+  {
+    name: "what is skipped and has all its values is not marked as skipped",
+    file: resources,
+    from: `resources.push({ ...resource, skip: "condition" });`,
+    to: `resources.push(resolution.ok ? resource : { ...resource, skip: "condition" });`,
+    tests: ofResources,
+  },
+  {
+    name: "what no agent can want is judged",
+    file: resources,
+    from: `    if (when && matchesNobody(when)) continue;\n`,
+    tests: ofResources,
+  },
+  {
+    name: "one conflict is told for each thing that the two are about",
+    file: resources,
+    from: `refuse([...new Map(conflicts.map((conflict) => [conflict.message, conflict])).values()]);`,
+    to: `refuse(conflicts);`,
+    tests: ofResources,
+  },
+  {
+    name: "what is skipped for want of a value is not as sensitive as a secret makes it",
+    file: resources,
+    from: `splitDefinition(markMadeSensitive(content, at, content.resources[at]!))`,
+    to: `splitDefinition(content.resources[at]!)`,
+    tests: ofResources,
+  },
+  {
+    name: "the keys below a property of what is sensitive are told",
+    file: resources,
+    from: `path: issue.path.slice(0, 3), message`,
+    to: `message`,
+    tests: ofResources,
+  },
+  {
+    name: "what is wrong with a value stands at the first template of its resource",
+    file: resources,
+    from: `(templates.find(isOf) ?? templates[0])`,
+    to: `templates[0]`,
+    tests: ofResources,
+  },
+  {
+    name: "what a module says of its removal is lost on its resources",
+    file: resources,
+    from: `resolveResource(filled, { module, removal, types })`,
+    to: `resolveResource(filled, { module, types })`,
+    tests: ofResources,
+  },
+];
