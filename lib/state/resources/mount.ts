@@ -178,7 +178,7 @@ async function apply(
   const live = findMounted(realMountPoint(spec, host), host);
   const mounted = wantsMounted(spec);
   const replaces = changed("device", "fstype");
-  const makesFolder = spec.options.some((option) => option.startsWith("x-mount.mkdir"));
+  const makesFolder = spec.options.some((option) => /^x-mount\.mkdir(?:=|$)/i.test(option));
   if (mounted === true && !live && !makesFolder && !host.files.stat(path)) throw hostError(path, "ENOENT");
   if (live && (mounted === false || replaces)) await run(["umount", path]);
   if (mounted === true && (!live || replaces) && device !== undefined && fstype !== undefined) {

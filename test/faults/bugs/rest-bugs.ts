@@ -2,6 +2,8 @@ import type { Bug } from "./bugs.ts";
 
 const resources = "lib/module-format/module-resources.ts";
 const ofResources = ["test/module-format/module-resources.test.ts"];
+const mount = "lib/state/resources/mount.ts";
+const ofMount = ["test/state/resources/mount/apply.test.ts"];
 
 /** What becomes of a module on one agent, and of a mount on a machine. */
 export const restBugs: readonly Bug[] = [
@@ -66,5 +68,61 @@ export const restBugs: readonly Bug[] = [
     from: `resolveResource(filled, { module, removal, types })`,
     to: `resolveResource(filled, { module, types })`,
     tests: ofResources,
+  },
+  {
+    name: "a folder that mount(8) is to make is missed",
+    file: mount,
+    from: `&& !makesFolder && `,
+    to: `&& `,
+    tests: ofMount,
+  },
+  {
+    name: "the documented spelling of the option that makes the folder is not known",
+    file: mount,
+    from: `(?:=|$)/i.test`,
+    to: `(?:=|$)/.test`,
+    tests: ofMount,
+  },
+  {
+    name: "a remount asks for relatime beside another way with times of access",
+    file: mount,
+    from: `options.some((option) => accessTimes.test(option)) ? []`,
+    to: `options.includes("noatime") ? []`,
+    tests: ofMount,
+  },
+  {
+    name: "a table that was made for a mount stays where its line is gone already",
+    file: mount,
+    from: `!changed("fstab", "file")`,
+    to: `!changed("fstab")`,
+    tests: ofMount,
+  },
+  {
+    name: "a table that was made for a mount goes with the lines of others",
+    file: mount,
+    from: `spec.remove_empty === true && edited.length === 0`,
+    to: `spec.remove_empty === true`,
+    tests: ofMount,
+  },
+  {
+    name: "whether it was mounted is noted where the table alone is declared",
+    file: mount,
+    from: `...(spec.ensure !== "present" && { mounted: live !== null }),`,
+    to: `mounted: live !== null,`,
+    tests: ofMount,
+  },
+  {
+    name: "what stood comes back with the options that the kernel shows",
+    file: mount,
+    from: `const source = said ?? (live &&`,
+    to: `const source = (live &&`,
+    tests: ofMount,
+  },
+  {
+    name: "a line that changes is told as new where it is mounted, too",
+    file: mount,
+    from: `if (line?.before === null || (!line && mounted?.after === true))`,
+    to: `if (line?.before === null || mounted?.after === true)`,
+    tests: ofMount,
   },
 ];

@@ -108,6 +108,8 @@ function mount(files: HostFiles, argv: readonly string[]): { exitCode?: number; 
     writeLines(files, lines.with(at, fields.with(5, shown.join(",")).join(" ")));
     return {};
   }
+  const makesFolder = options.some((each) => /^[xX]-mount\.mkdir(?:=|$)/.test(each));
+  if (makesFolder && !files.stat(path)) files.makeDirectory(path, { mode: 0o755 });
   if (files.stat(path)?.kind !== "directory")
     return { exitCode: 32, stderr: `mount: ${path}: mount point does not exist.` };
   const line = `30 22 0:40 / ${escape(path)} ${shown.join(",")} - ${option("-t")} ${escape(argv.at(-2) ?? "")} rw`;
