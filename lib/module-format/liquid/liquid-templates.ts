@@ -251,15 +251,15 @@ function nest(flat: Record<string, unknown>): Record<string, unknown> {
   const nested = Object.create(null) as Record<string, unknown>;
   for (const key of Object.keys(flat).sort()) {
     const parts = key.split(".");
-    let holder = nested;
+    let holder: Record<string, unknown> | null = nested;
     for (const part of parts.slice(0, -1)) {
-      const next = holder[part];
-      if (next === undefined) holder = holder[part] = Object.create(null) as Record<string, unknown>;
-      else if (isHolder(next)) holder = next;
-      else break;
+      if (holder[part] === undefined) holder[part] = Object.create(null);
+      const next: unknown = holder[part];
+      holder = isHolder(next) ? next : null;
+      if (!holder) break;
     }
-    const last = parts.at(-1)!;
-    if (holder[last] === undefined) holder[last] = flat[key] ?? null;
+    // Behind the value of a shorter name there is no place: such a name is found by its whole text alone.
+    if (holder) holder[parts.at(-1)!] = flat[key] ?? null;
   }
   return Object.assign(nested, flat);
 }

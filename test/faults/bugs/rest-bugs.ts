@@ -4,8 +4,9 @@ const resources = "lib/module-format/module-resources.ts";
 const ofResources = ["test/module-format/module-resources.test.ts"];
 const mount = "lib/state/resources/mount.ts";
 const ofMount = ["test/state/resources/mount/apply.test.ts"];
+const ofNames = ["test/module-format/liquid-names.test.ts"];
 
-/** What becomes of a module on one agent, and of a mount on a machine. */
+/** What becomes of a module on one agent, what its templates name, and what becomes of a mount on a machine. */
 export const restBugs: readonly Bug[] = [
   {
     name: "a secret that can't be used refuses a module where what needs it is skipped",
@@ -124,5 +125,52 @@ export const restBugs: readonly Bug[] = [
     from: `if (line?.before === null || (!line && mounted?.after === true))`,
     to: `if (line?.before === null || mounted?.after === true)`,
     tests: ofMount,
+  },
+  {
+    name: "what a filter is told by name is taken for no name",
+    file: "lib/module-format/liquid/names.ts",
+    from: `yield* namesOf(Array.isArray(argument) ? argument[1] : argument)`,
+    to: `yield* namesOf(argument)`,
+    tests: ofNames,
+  },
+  {
+    name: "a range has no name at its end",
+    file: "lib/module-format/liquid/names.ts",
+    from: `    yield* namesOf(value.rhs);\n`,
+    tests: ofNames,
+  },
+  {
+    name: "what stands in brackets has no names",
+    file: "lib/module-format/liquid/names.ts",
+    from: `    for (const part of variable === undefined ? props : [variable, ...props]) yield* namesOf(part);\n`,
+    tests: ofNames,
+  },
+  {
+    name: "a secret goes through a filter with arguments",
+    file: "lib/module-format/liquid/secret-names.ts",
+    from: `more.length === 0 && filter.args.length === 0 && Object`,
+    to: `more.length === 0 && Object`,
+    tests: ofNames,
+  },
+  {
+    name: "a secret goes through two filters",
+    file: "lib/module-format/liquid/secret-names.ts",
+    from: `more.length === 0 && filter.args`,
+    to: `filter.args`,
+    tests: ofNames,
+  },
+  {
+    name: "the filter default takes the place of false",
+    file: "lib/module-format/liquid/liquid-templates.ts",
+    from: `value ?? fallback`,
+    to: `value || fallback`,
+    tests: ofNames,
+  },
+  {
+    name: "a name behind a value stands for what is called otherwise",
+    file: "lib/module-format/liquid/liquid-templates.ts",
+    from: `      holder = isHolder(next) ? next : null;\n      if (!holder) break;\n`,
+    to: `      if (!isHolder(next)) break;\n      holder = next;\n`,
+    tests: ofNames,
   },
 ];
