@@ -6,7 +6,7 @@ const mount = "lib/state/resources/mount.ts";
 const ofMount = ["test/state/resources/mount/apply.test.ts"];
 const ofNames = ["test/module-format/liquid-names.test.ts"];
 
-/** What becomes of a module on one agent, what its templates name, and what becomes of a mount on a machine. */
+/** What becomes of a module on one agent, what its templates name, what becomes of a mount on a machine, and whose tags are changed. */
 export const restBugs: readonly Bug[] = [
   {
     name: "a secret that can't be used refuses a module where what needs it is skipped",
@@ -172,5 +172,38 @@ export const restBugs: readonly Bug[] = [
     from: `      holder = isHolder(next) ? next : null;\n      if (!holder) break;\n`,
     to: `      if (!isHolder(next)) break;\n      holder = next;\n`,
     tests: ofNames,
+  },
+  {
+    name: "a tag of many agents with another value is taken for the same",
+    file: "lib/agents/tag-verbs.ts",
+    from: `Object.hasOwn(before, key) && before[key] === value`,
+    to: `Object.hasOwn(before, key)`,
+    tests: ["test/agents/agent-tags.test.ts"],
+  },
+  {
+    name: "a change of tags does not look at the version that was seen",
+    file: "lib/agents/tag-verbs.ts",
+    from: `      requireVersion(before, options);\n`,
+    tests: ["test/agents/agent-tags.test.ts"],
+  },
+  {
+    name: "a change of tags that is made again is answered with nothing",
+    file: "lib/agents/tag-verbs.ts",
+    from: `answering(caller, answers ? changed : undefined)`,
+    to: `answering(caller, undefined)`,
+    tests: ["test/agents/agent-tags.test.ts"],
+  },
+  {
+    name: "what is shown of a token are the tags that are kept",
+    file: "lib/enrolment-tokens/token-view.ts",
+    from: `tags: { ...value.tags }, `,
+    tests: ["test/enrolment-tokens/token-view.test.ts"],
+  },
+  {
+    name: "a token that was revoked is told as used up",
+    file: "lib/enrolment-tokens/token-view.ts",
+    from: `  if (token.revoked_at !== undefined) return "revoked";\n  if (token.used >= token.uses) return "used_up";`,
+    to: `  if (token.used >= token.uses) return "used_up";\n  if (token.revoked_at !== undefined) return "revoked";`,
+    tests: ["test/enrolment-tokens/token-view.test.ts"],
   },
 ];
