@@ -127,8 +127,13 @@ describe("agents.replace", () => {
     await leave(test, old);
     const { nodeId: fresh } = await approved(test, 2);
     await agents.tags.set(systemCaller, { node_id: fresh, key: "secrets", value: "all" });
+    // Nobody approves it anew.
+    const { approved_at, approved_by } = await agents.get(systemCaller, { node_id: fresh });
+    expect(approved_at).toBeDefined();
+    await test.clock.advance(60_000);
     await agents.replace(systemCaller, { node_id: old.nodeId, by: fresh });
-    expect(await agents.get(systemCaller, { node_id: fresh })).toMatchObject({ name: "machine-1", tags: {} });
+    const kept = { name: "machine-1", tags: {}, approved_at, approved_by };
+    expect(await agents.get(systemCaller, { node_id: fresh })).toMatchObject(kept);
     const third = await connect(test, 3);
     const freed = { node_id: third.nodeId, status: "approved", name: "machine-2" } as const;
     expect(await agents.setStatus(systemCaller, freed)).toMatchObject({ name: "machine-2" });

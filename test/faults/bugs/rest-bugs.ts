@@ -206,4 +206,24 @@ export const restBugs: readonly Bug[] = [
     to: `  if (token.used >= token.uses) return "used_up";\n  if (token.revoked_at !== undefined) return "revoked";`,
     tests: ["test/enrolment-tokens/token-view.test.ts"],
   },
+  {
+    name: "one filter makes as much as all may make together",
+    file: "lib/module-format/liquid/liquid-templates.ts",
+    from: `this.#left < 0 || count > allowance.madeAtOnce`,
+    to: `this.#left < 0`,
+    tests: ["test/module-format/liquid-allowance.test.ts"],
+  },
+  {
+    name: "a list of any length is sorted",
+    file: "lib/module-format/liquid/liquid-templates.ts",
+    from: `    if (Array.isArray(list) && list.length > allowance.sorted) throw tooMuch();\n`,
+    tests: ["test/module-format/liquid-allowance.test.ts"],
+  },
+  {
+    name: "an approved agent that takes a place is approved anew",
+    file: "lib/agents/replacements.ts",
+    from: `status === "approved" && known.status !== "approved" && approval`,
+    to: `status === "approved" && approval`,
+    tests: ["test/agents/replacements.test.ts"],
+  },
 ];
