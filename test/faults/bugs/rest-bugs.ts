@@ -226,4 +226,25 @@ export const restBugs: readonly Bug[] = [
     to: `status === "approved" && approval`,
     tests: ["test/agents/replacements.test.ts"],
   },
+  {
+    name: "a dash does not end the options of a shell",
+    file: "lib/state/resources/script/interpreter.ts",
+    from: `if (word === "--" || word === "-") break;`,
+    to: `if (word === "--") break;`,
+    tests: ["test/state/resources/script-interpreter.test.ts"],
+  },
+  {
+    name: "a shell that is given its script as an argument beside -s gets another",
+    file: "lib/state/resources/script/interpreter.ts",
+    from: `if (/^-[A-Za-z]*c/.test(word)) return null;`,
+    to: `if (word === "-c") return null;`,
+    tests: ["test/state/resources/script-interpreter.test.ts"],
+  },
+  {
+    name: "what a shell leaves off by name is taken for a file",
+    file: "lib/state/resources/script/interpreter.ts",
+    from: `/^(?:[-+][A-Za-z]*[oO]|`,
+    to: `/^(?:-[A-Za-z]*[oO]|`,
+    tests: ["test/state/resources/script-interpreter.test.ts"],
+  },
 ];

@@ -46,6 +46,15 @@ test.each<[string[], string[]]>([
     ["bash", "-es", "--", "one", "two"],
     ["bash", "--norc", "-e", ...takeAll, "bash", "one", "two"],
   ],
+  // What ends the options is followed by what only looks like one.
+  ...["-", "--"].map((end): [string[], string[]] => [
+    ["sh", "-s", end, "-x"],
+    ["sh", ...takeAll, "sh", "-x"],
+  ]),
+  ...["-o", "+o", "-eo", "+eo", "-O", "+O"].map((flag): [string[], string[]] => [
+    ["sh", flag, "posix", "-u"],
+    ["sh", flag, "posix", "-u", ...takeAll],
+  ]),
   [
     ["bash", "--init-file", "/x", "-i"],
     ["bash", "--init-file", "/x", "-i", ...takeAll],
@@ -75,6 +84,8 @@ test.each<[string[]]>([
   // What is run is a file or a text of its own; the script is what that reads.
   [["bash", "/opt/wrapper.sh"]],
   [["bash", "-ec", "cat >/tmp/x"]],
+  [["bash", "-sc", "cat >/tmp/x"]],
+  [["bash", "-s", "-c", "cat >/tmp/x"]],
   [["ssh", "host", "bash"]],
 ])("what %j reads is left to it", (interpreter) => {
   expect(interpret(interpreter as [string], "x")).toEqual({ argv: interpreter, stdin: "x" });
