@@ -194,6 +194,15 @@ describe("a profile", () => {
       stdout: "",
       stderr: `fleetwright: There is no profile Lab. Did you mean "lab"? \`fleetwright login --url URL --profile Lab\` makes it.\n`,
     });
+    const told: string[] = [];
+    for (const FLEETWRIGHT_URL of ["", undefined]) {
+      const home = join(line.folder, "home");
+      const environment = { FLEETWRIGHT_HOME: home, FLEETWRIGHT_PROFILE: "Lab", FLEETWRIGHT_URL };
+      const stderr = (text: string): void => void told.push(text);
+      expect(await runCommandLine(["whoami"], { ...processContext, environment, stderr })).toBe(2);
+      expect(told.join("")).toContain("There is no profile Lab.");
+      told.length = 0;
+    }
   });
 });
 
