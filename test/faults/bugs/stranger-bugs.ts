@@ -137,4 +137,11 @@ export const strangerBugs: readonly Bug[] = [
     to: "allowed?.has(from.host) === true",
     tests: ["test/adapters/h3/hosts.test.ts"],
   },
+  {
+    name: "a name that is given up in capitals is in nobody's way",
+    file: "lib/agents/renames.ts",
+    from: "holders.set(name.toLowerCase(), nodeId)",
+    to: "holders.set(name, nodeId)",
+    tests: ["test/agents/renames.test.ts"],
+  },
 ];
