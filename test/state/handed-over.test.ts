@@ -80,6 +80,10 @@ const versions: Record<string, [first: JsonObject, second: JsonObject]> = {
     { type: "package", name: "web" },
     { type: "package", name: "web", hold: true },
   ],
+  package_repository: [
+    { type: "package_repository", name: "site", uris: ["https://a.example"], provider: "apt" },
+    { type: "package_repository", name: "site", uris: ["https://a.example"], provider: "dnf" },
+  ],
   git: [
     { type: "directory", path: "/empty", mode: "0711" },
     { type: "git", path: "/empty", ensure: "absent" },
@@ -112,7 +116,8 @@ function prepared(): Handing {
   handing.state.host.files.makeDirectory("/conf.d", { mode: 0o755 });
   handing.state.write("/conf.d/a", "theirs");
   handing.state.write("/conf", "k=1\n");
-  handing.state.host.files.makeDirectory("/empty", { mode: 0o755 });
+  for (const folder of ["/empty", "/etc/dnf", "/etc/yum.repos.d"])
+    handing.state.host.files.makeDirectory(folder, { mode: 0o755 });
   for (const path of files) writeBelow(handing.state, path);
   return handing;
 }

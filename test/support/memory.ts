@@ -10,6 +10,8 @@ export function collectGarbage(): void {
 
 /** Bytes of arrays outside the heap that somebody still refers to: how much waits to be collected is by chance. */
 export function heldArrayBytes(): number {
+  // Arrays are freed by another thread, for which the next collection waits.
+  collectGarbage();
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
 }

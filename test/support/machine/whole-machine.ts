@@ -60,6 +60,8 @@ export function wholeMachine({ hasCron = false }: { hasCron?: boolean } = {}): M
     uname: () => ({ stdout: `${name}\n` }),
     hostname: ({ argv }) => ((name = argv[1] ?? ""), {}),
     visudo: () => ({}),
+    // Of a manager that is none of this machine's as long as it has no folder.
+    dnf: () => ({}),
   };
   const brings = {
     cron: () => addService("cron", files()),
