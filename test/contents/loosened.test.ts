@@ -116,17 +116,21 @@ it("whatever takes the reference to a content away says in the same commit that 
   expect(storage.kept).toEqual([]);
 });
 
+/** One agent that nobody checks, whose operations are kept for a day. */
+function sceneOn(data: MemoryData): Promise<Scene> {
+  const storage = new MemoryStorage({ data });
+  return createScene(1, () => ({}), { storage, driftIntervalSeconds: 0, operationRetentionDays: 1 });
+}
+
 it("what is referred to is there, also where nothing else refers to it", async () => {
   const data = new MemoryData();
-  const storage = new MemoryStorage({ data });
-  const options = { storage, driftIntervalSeconds: 0, operationRetentionDays: 1 };
-  await using scene = await createScene(1, () => ({}), options);
+  await using scene = await sceneOn(data);
   await applyAlone(scene, "web");
   await applyAlone(scene, "db");
   await age(scene);
   let found = 0;
   for (const [collection, contentsOf] of Object.entries(references))
-    for (const { value } of (await storage.list<Value>(collection, { limit: 100 })).items)
+    for (const { value } of (await scene.test.storage.list<Value>(collection, { limit: 100 })).items)
       for (const content of contentsOf(value)) {
         expect([...data.blobs.keys()]).toContain(content);
         found += 1;
@@ -140,9 +144,7 @@ it("what is referred to is there, also where nothing else refers to it", async (
 
 it("nothing of what was applied to a machine is left once its agent is removed and its operations are old", async () => {
   const data = new MemoryData();
-  const storage = new MemoryStorage({ data });
-  const options = { storage, driftIntervalSeconds: 0, operationRetentionDays: 1 };
-  await using scene = await createScene(1, () => ({}), options);
+  await using scene = await sceneOn(data);
   // Of both together only what is known of the machine tells.
   await applyAlone(scene, "web");
   await applyAlone(scene, "db");
