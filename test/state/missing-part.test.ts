@@ -1,7 +1,13 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { hostError } from "../../lib/host/host-error.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { nameMissing } from "../../lib/state/run/missing-part.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
+import { declare, StateFixture } from "../support/state-fixture.ts";
+
+const conf = { id: "conf", type: "file", path: "/srv/tool/etc/conf", content: "x" };
 
 /** A machine where "/srv/gone" leads to what is not there, and "/srv/link" to a folder. */
 function machine(): MemoryHost {
@@ -19,5 +25,101 @@ test.each([
   ["/srv/again/a", "missing: /disk"],
   ["/srv/link/a/b", "missing: /srv/link/a"],
 ])("what is missing for %s is what somebody has to make", (path, message) => {
-  expect(nameMissing(hostError(path, "ENOENT"), machine())).toMatchObject({ code: "HOST_ERROR", message });
+  const [resource] = declare([conf]);
+  const within = { resource: resource!, run: { desired: [resource!], types: resourceTypes } };
+  const named = nameMissing(hostError(path, "ENOENT"), machine(), within);
+  expect(named).toMatchObject({ code: "HOST_ERROR", message });
+});
+
+/** What is told of `conf`, which comes before what others declare. */
+async function told(
+  mode: RunMode,
+  own: JsonObject[],
+  others: JsonObject[] = [],
+): Promise<string | undefined> {
+  const fixture = new StateFixture();
+  fixture.host.files.makeDirectory("/srv", {});
+  const desired = [...declare([conf, ...own], "site"), ...declare(others, "tool")];
+  const { results } = await fixture.run(mode, desired);
+  return results.find((each) => each.resource_id === "conf")?.message;
+}
+
+describe("what is missing and is made by a later resource", () => {
+  const missing = "missing: /srv/tool";
+  const folder = { id: "box", type: "directory", path: "/srv/tool" };
+  const inBox = "missing: /srv/tool (made by box: add it to requires)";
+
+  test.each<RunMode>(["plan", "apply"])("is told with who makes it by a %s", async (mode) => {
+    expect(await told(mode, [folder])).toBe(inBox);
+    expect(await told(mode, [], [folder])).toBe(
+      "missing: /srv/tool (made by tool/box: let module site require tool)",
+    );
+  });
+
+  const sourced = { id: "box", path: "/srv/tool", source: "/nowhere.tar" };
+  test.each<[what: string, own: JsonObject, message: string]>([
+    ["the folder", folder, inBox],
+    ["a folder on the way", { ...folder, path: "/srv/tool/etc" }, inBox],
+    ["an archive", { ...sourced, type: "archive" }, inBox],
+    ["a clone", { id: "box", type: "git", path: "/srv/tool", repository: "/nowhere" }, inBox],
+    ["a link", { id: "box", type: "symlink", path: "/srv/tool", target: "/data" }, inBox],
+    ["a script", { id: "box", type: "script", run: "true", creates: "/srv/tool" }, inBox],
+    ["a file in another folder", { id: "box", type: "file", path: "/srv/tools", content: "x" }, missing],
+    ["a folder beside the way", { ...folder, path: "/srv/tool/bin" }, missing],
+    ["a part of a file", { id: "box", type: "line", path: "/srv/tool", line: "x" }, missing],
+    [
+      "a mount, which needs the folder",
+      { id: "box", type: "mount", path: "/srv/tool", device: "/dev/x", fstype: "ext4" },
+      missing,
+    ],
+  ])("where that is %s", async (_what, own, message) => {
+    expect(await told("apply", [own])).toBe(message);
+  });
+
+  test("is not told of what is to be absent", () => {
+    const message = (ensure: "present" | "absent"): unknown => {
+      const desired = declare([conf, { ...folder, ensure }]);
+      const error = hostError("/srv/tool/etc/conf", "ENOENT");
+      return nameMissing(error, machine(), { resource: desired[0]!, run: { desired, types: resourceTypes } });
+    };
+    expect(message("present")).toMatchObject({ message: inBox });
+    expect(message("absent")).toMatchObject({ message: missing });
+  });
+
+  test("is not told to what is taken away, which comes first and can wait for nothing", () => {
+    const [resource, box] = declare([conf, folder]);
+    const within = { resource: resource!, run: { desired: [box!], types: resourceTypes } };
+    const named = nameMissing(hostError("/srv/tool/etc/conf", "ENOENT"), machine(), within);
+    expect(named).toMatchObject({ message: missing });
+  });
+
+  test("is not told of what is skipped", async () => {
+    const fixture = new StateFixture();
+    fixture.host.files.makeDirectory("/srv", {});
+    const [first, box] = declare([conf, folder]);
+    const { results } = await fixture.run("apply", [first!, { ...box!, skip: "condition" }]);
+    expect(results[0]).toMatchObject({ outcome: "failed", message: missing });
+  });
+
+  test("is there once it is required", async () => {
+    expect(
+      await told("apply", [
+        { ...folder, path: "/srv/tool" },
+        { ...folder, id: "etc", path: "/srv/tool/etc" },
+      ]),
+    ).toBe(inBox);
+    const fixture = new StateFixture();
+    fixture.host.files.makeDirectory("/srv", {});
+    const resources = [
+      { ...conf, requires: ["etc"] },
+      folder,
+      { ...folder, id: "etc", path: "/srv/tool/etc", requires: ["box"] },
+    ];
+    const { results } = await fixture.run("apply", declare(resources));
+    expect(results.map(({ resource_id, outcome }) => [resource_id, outcome])).toEqual([
+      ["box", "changed"],
+      ["etc", "changed"],
+      ["conf", "changed"],
+    ]);
+  });
 });

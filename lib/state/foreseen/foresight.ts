@@ -72,7 +72,7 @@ export class Foresight {
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
     const until = seen.changes ? this.#restedOn(item, seen.changes) : this.#wantedFor(item, seen.error);
-    if (!seen.changes && until === null) return this.#failed(item, [], { firing, error: seen.error });
+    if (!seen.changes && until === null) return this.#failed(item, [], { firing, error: seen.error, run });
     const changes = seen.changes ?? type.planning?.assumedChanges?.(spec) ?? [];
     // What fires acts whatever its check finds, if only it can look.
     const isKnown = seen.changes !== null && (firing !== null || until === null);
@@ -83,7 +83,7 @@ export class Foresight {
       const untold = wanted === null ? this.host.untold : null;
       const isFailed = error !== null && wanted === null && untold === null;
       this.#note(item, { isFailed, wanted });
-      if (isFailed) return this.#failed(item, changes, { firing, error });
+      if (isFailed) return this.#failed(item, changes, { firing, error, run });
       if (isKnown && wanted === null && untold === null) return wouldChange(item, changes, firing);
       return this.#cannotKnow(item, changes, { firing, until: wanted ?? (isKnown ? null : until), untold });
     };
@@ -125,10 +125,11 @@ export class Foresight {
   #failed(
     item: StateItem,
     changes: readonly Change[],
-    { firing, error }: { firing: Firing | null; error: unknown },
+    { firing, error, run }: { firing: Firing | null; error: unknown; run: StateRun },
   ): ResultParts {
     const action = firing ? firing.trigger : changes.length === 0 ? "none" : actionOf(item, changes);
-    const parts = failureParts(item.resource, nameMissing(error, this.host));
+    const { resource } = item;
+    const parts = failureParts(resource, nameMissing(error, this.host, { resource, run }));
     return { ...parts, action, changes: [...changes] };
   }
 

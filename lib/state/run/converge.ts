@@ -34,7 +34,7 @@ export async function converge(item: StateItem, run: StateRun, firing: Firing | 
       if (attempts < tries) await pause(run, (item.resource.retry?.delay_seconds ?? 0) * 1000);
       if (attempts < tries && !run.stop.aborted) continue;
       return {
-        ...failureParts(item.resource, nameMissing(error, run.host)),
+        ...failureParts(item.resource, nameMissing(error, run.host, { resource: item.resource, run })),
         ...attempted(item, firing),
         attempts,
       };

@@ -253,11 +253,12 @@ function textOf({ type, spec }: Target): string | undefined {
   }
 }
 
-function isWanted({ skip, spec }: ResolvedResource): boolean {
+/** Whether a resource is to be there, and is not skipped. */
+export function isWanted({ skip, spec }: ResolvedResource): boolean {
   return !skip && spec["ensure"] !== "absent";
 }
 
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 

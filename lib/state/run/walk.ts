@@ -215,9 +215,10 @@ async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | n
 }
 
 /** What differs from a baseline, as it was found, and what has not followed what it watches. */
-function compare(item: StateItem, firing: Firing | null, { host }: StateRun): ResultParts {
-  if (!item.changes) return failureParts(item.resource, nameMissing(item.error, host));
-  const { ignore_drift: ignored } = item.resource;
+function compare(item: StateItem, firing: Firing | null, run: StateRun): ResultParts {
+  const { resource } = item;
+  if (!item.changes) return failureParts(resource, nameMissing(item.error, run.host, { resource, run }));
+  const { ignore_drift: ignored } = resource;
   const changes = item.changes.filter((change) => !ignored.includes(change.property));
   if (firing) return withCauses({ outcome: "would_change", action: firing.trigger, changes }, firing);
   if (changes.length === 0) return unchanged;
