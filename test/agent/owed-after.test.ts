@@ -108,3 +108,85 @@ describe("after a cut", () => {
     expect(after([], { isComplete: false })).toEqual(["load m/a,m/b 2", "then m/b 2"]);
   });
 });
+
+const untouched = (thing: string): JournalRecord => ({ record: "untouched", identity: thing });
+const done = (id: string): JournalRecord =>
+  result(id, { type: "script", identity: `m/${id}`, action: "run", caused_by: ["b"] });
+
+/** Every line of a journal that counts here, with what it makes of causes by watcher. */
+const steps: [line: JournalRecord, effect: (model: Model) => void][] = [
+  [begun("path:/a"), (model) => model.begin("a")],
+  [begun("path:/b"), (model) => model.begin("b")],
+  [untouched("path:/a"), (model) => model.takeBack("a")],
+  [untouched("path:/b"), (model) => model.takeBack("b")],
+  [result("a"), (model) => model.change("a")],
+  [result("b"), (model) => model.change("b")],
+  [result("a", { outcome: "failed" }), () => undefined],
+  [done("load"), (model) => model.owed.delete("load")],
+  [done("then"), (model) => model.owed.delete("then")],
+];
+
+/** What is owed, in the simplest words: who watches what, and which of the causes came with a change that has begun. */
+class Model {
+  readonly owed = new Map<string, { causes: string[]; since: string }>();
+  readonly #begun = new Map<string, [watcher: string, cause: string][]>();
+
+  begin(id: string): void {
+    this.#begun.set(id, this.change(id));
+  }
+
+  change(id: string): [string, string][] {
+    const watchers = id === "b" ? ["load", "then"] : ["load"];
+    return watchers.flatMap((watcher) => {
+      const entry = this.owed.get(watcher) ?? { causes: [], since: "2" };
+      if (entry.causes.includes(`m/${id}`)) return [];
+      this.owed.set(watcher, { ...entry, causes: [...entry.causes, `m/${id}`] });
+      return [[watcher, `m/${id}`]];
+    });
+  }
+
+  takeBack(id: string): void {
+    for (const [watcher, cause] of this.#begun.get(id) ?? []) {
+      const entry = this.owed.get(watcher);
+      const causes = entry?.causes.filter((each) => each !== cause) ?? [];
+      if (entry && causes.length > 0) this.owed.set(watcher, { ...entry, causes });
+      else this.owed.delete(watcher);
+    }
+    this.#begun.delete(id);
+  }
+
+  all(): string[] {
+    return [...this.owed].map(([id, { causes, since }]) => `${id} ${causes.join()} ${since}`).toSorted();
+  }
+}
+
+/** Who may owe already, because of what. */
+const priors: [watcher: string, causes: string[]][][] = [
+  [],
+  [["load", ["m/a"]]],
+  [["load", ["m/old", "m/b"]]],
+  [
+    ["then", ["m/b"]],
+    ["load", ["m/b"]],
+  ],
+];
+
+test("after up to four lines of any kind, whatever was owed before, it is what a few simple words say", () => {
+  const wrong: object[] = [];
+  for (const prior of priors) {
+    const owed = prior.map(([id, causes]) => {
+      const { watched: _none, ...watcher } = watching(id);
+      return { ...watcher, trigger: "run" as const, causes, operation_id: earlier };
+    });
+    for (let code = 0; code < steps.length ** 4; code += 1) {
+      const chosen = [0, 1, 2, 3].map((at) => steps[Math.floor(code / steps.length ** at) % steps.length]!);
+      const model = new Model();
+      for (const [id, causes] of prior) model.owed.set(id, { causes, since: "1" });
+      for (const [, effect] of chosen) effect(model);
+      const lines = chosen.map(([line]) => line);
+      const left = after(lines, { owed }).toSorted();
+      if (left.join("; ") !== model.all().join("; ")) wrong.push({ prior, lines, left, right: model.all() });
+    }
+  }
+  expect(wrong.slice(0, 3)).toEqual([]);
+});

@@ -5,7 +5,8 @@ import type { FakeClock } from "fleetwright/testing";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import type { Storage } from "../../lib/storage/storage.ts";
+import { type Deferred, deferred, settle } from "../support/deferred.ts";
 import { createScene, type Scene, type SceneAgent } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -115,6 +116,17 @@ describe("a scheduled drift check", () => {
     open.agent.link.send(emptyResult(operation_id));
     await pass(scene.clock, 20_000);
     expect(asked()).toBe(3);
+  });
+
+  it("that ended before whoever began it knew keeps no place", async () => {
+    const storage = new LateStorage();
+    await using scene = await createScene(3, () => ({}), { driftConcurrency: 1, storage });
+    for (const member of scene.agents) await applyTo(scene, member);
+    const seen = scene.agents.map((member) => answerChecks(member, () => false));
+    storage.isLate = true;
+    await pass(scene.clock, 3 * intervalSeconds * 1000);
+    expect(storage.endedEarly).toBeGreaterThanOrEqual(9);
+    expect(seen.map(({ checks }) => checks)).toEqual([3, 3, 3]);
   });
 
   it("is never made where it is switched off", async () => {
@@ -257,4 +269,29 @@ describe("the moments of a fleet", () => {
 
 function isCheck({ type }: { type: string }): boolean {
   return type === "check";
+}
+
+/** Tells whoever writes a check of it only once the check has ended. */
+class LateStorage extends MemoryStorage {
+  isLate = false;
+  endedEarly = 0;
+  readonly #waiting = new Map<string, Deferred>();
+
+  override async commit(...commit: Parameters<Storage["commit"]>): ReturnType<Storage["commit"]> {
+    const result = await super.commit(...commit);
+    for (const write of commit[0]) {
+      if (!this.isLate || write.kind !== "put" || write.collection !== "drift_records") continue;
+      const { key, value } = write;
+      if (value["status"] !== "running") {
+        this.#waiting.get(key)?.resolve();
+        this.#waiting.delete(key);
+      } else {
+        const waiting = deferred();
+        this.#waiting.set(key, waiting);
+        await waiting.promise;
+        this.endedEarly += 1;
+      }
+    }
+    return result;
+  }
 }
