@@ -12,7 +12,7 @@ import {
   type SendContext,
   type Severity,
 } from "./sender.ts";
-import { fitLine, utf8Size } from "./text.ts";
+import { fitLine, jsonLine, utf8Size } from "./text.ts";
 
 /** Bytes. Receivers should take 8192 in all (RFC 5425, 4.3.1). */
 const limits = { name: 512, data: 3072, text: 2048 };
@@ -153,9 +153,9 @@ function structuredData({ id, subject, data }: Message): string {
     ...(name !== undefined && { subject_name: name }),
   };
   const written = Object.entries(params).map(([key, value]) => param(key, value, limits.name));
-  const json = data === undefined ? "" : JSON.stringify(data);
+  const json = data === undefined ? "" : escape(jsonLine(data));
   // Cut, it would be no JSON any more.
-  if (json !== "" && utf8Size(escape(json)) <= limits.data) written.push(param("data", json, limits.data));
+  if (json !== "" && utf8Size(json) <= limits.data) written.push(`data="${json}"`);
   return `[fleetwright@32473 ${written.join(" ")}]`;
 }
 

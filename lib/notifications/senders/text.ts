@@ -1,4 +1,5 @@
 /** Texts for receivers with limits and with markup of their own. */
+import type { Json } from "../../json.ts";
 import type { Message, Severity } from "./sender.ts";
 
 /** What is no text: control characters but tab and line feed, half of a character, and what turns the direction of writing. */
@@ -42,6 +43,13 @@ export function fit(
 /** {@link fit}, on one line. */
 export function fitLine(text: string, how: Fit): string {
   return fit(oneLine(text), how);
+}
+
+/** A value as JSON on one line: what is no text is escaped, so that reading it gives the same value. */
+export function jsonLine(value: Json): string {
+  const toEscape = (character: string): string =>
+    `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(noText, toEscape);
 }
 
 /** A text with a space in place of each line end and run of spaces. */

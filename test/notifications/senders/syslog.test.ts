@@ -130,6 +130,36 @@ describe("syslog", () => {
     expect(`${Object.values(params).join("")}${said}`).not.toMatch(/\p{Surrogate}/u);
   });
 
+  it.each(["a", '"', "\\", "]", "é", "🚒"])(
+    "has data of up to 3072 bytes with its escapes, or none (%j)",
+    async (character) => {
+      const escapedSize = (data: object): number =>
+        Buffer.byteLength(JSON.stringify(data).replace(/["\\\]]/g, "\\$&"));
+      const most = { text: "" };
+      while (escapedSize({ text: most.text + character }) <= 3072) most.text += character;
+      most.text += "a".repeat(3072 - escapedSize(most));
+      for (const [data, told] of [
+        [most, JSON.stringify(most)],
+        [{ text: `${most.text}a` }, undefined],
+      ] as const) {
+        const { config, streams } = await startCollector();
+        await send(syslogChannelType, config, { message: messageOf({ data }) });
+        await waitFor(() => expect(streams).toHaveLength(1));
+        expect(parseSyslog(framesOf(streams[0]!)[0]!).params["data"]).toBe(told);
+      }
+    },
+  );
+
+  it("has data as it is, with spaces and what is no text", async () => {
+    const data = { name: "  a  b\n\u0085\u2028\u202ec\ud800 " };
+    const { config, streams } = await startCollector();
+    await send(syslogChannelType, config, { message: messageOf({ data }) });
+    await waitFor(() => expect(streams).toHaveLength(1));
+    const told = parseSyslog(framesOf(streams[0]!)[0]!).params["data"]!;
+    expect(JSON.parse(told)).toEqual(data);
+    expect(told).toBe('{"name":"  a  b\\n\\u0085\\u2028\\u202ec\\ud800 "}');
+  });
+
   it("is delivered when every byte was handed over, also to one that never closes", async () => {
     const clock = new FakeClock();
     const { port } = await startSocketServer((socket) => void (socket.allowHalfOpen = true));
