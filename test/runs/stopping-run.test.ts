@@ -33,3 +33,23 @@ it("a command that stops since too many failed may be ended where it still runs,
     "rollout.finished",
   ]);
 });
+
+it("a command that two cancel is cancelled by the first, in whose name its operations end", async () => {
+  await using scene = await createScene(3, () => ({}), { rolloutConcurrency: 3 });
+  const { runs } = scene.test.orchestrator;
+  const how = { selector: "*", command: ["true"], wait_seconds: 0 };
+  const { rollout_id } = await runs.start(systemCaller, how);
+  const commands = await Promise.all(scene.agents.map(({ agent }) => agent.next("run")));
+  const [ada, bob] = [await scene.test.signIn("Operator", "ada"), await scene.test.signIn("Operator", "bob")];
+  await Promise.all([ada, bob].map(({ caller }) => runs.cancel(caller, { rollout_id })));
+  await Promise.all(scene.agents.map(({ agent }) => agent.next("cancel")));
+  const told = scene.test.events.filter(({ event_type }) => /cancel/.test(event_type));
+  expect(told.map(({ event_type, actor }) => `${event_type} ${actor.name}`)).toEqual([
+    "rollout.cancelled ada",
+    ...commands.map(() => "operation.cancelRequested ada"),
+  ]);
+  expect((await runs.get(systemCaller, { rollout_id })).reason).toBe("The rollout was cancelled by ada.");
+  // What is cancelled only after a restart is so in the name that is kept.
+  const kept = await scene.test.storage.get<{ cancelled_by: object }>("rollouts", rollout_id);
+  expect(kept?.value.cancelled_by).toMatchObject({ type: "operator", name: "ada" });
+});
