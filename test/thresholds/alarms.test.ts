@@ -101,6 +101,32 @@ test("alarms outlive the process, and end in the next one where nothing stands b
   expect(told(again).map(({ type }) => type)).toEqual(["Recovered"]);
 });
 
+test.each<[what: string, change: object]>([
+  ["limit", { value: 8 }],
+  ["limit of recovery", { recovery_value: 2 }],
+  ["duration", { for_seconds: 61 }],
+  ["duration of recovery", { recovery_seconds: 30 }],
+  ["severity", { severity: "critical" }],
+  ["name", { name: "Busier" }],
+])(
+  "durations begin with a change of the %s: what was measured before counts for nothing",
+  async (_what, change) => {
+    await using product = await createTestOrchestrator();
+    const { thresholds } = product.orchestrator;
+    await using agent = await begin(product);
+    const { id } = await thresholds.create(systemCaller, { ...load, for_seconds: 60 });
+    agent.setLoad("9.00");
+    await pass(product, 60);
+    const { changed_at } = await thresholds.update(systemCaller, { id, ...change });
+    await pass(product, 45);
+    expect(await alarmsOf(product)).toEqual([]);
+    await pass(product, 60);
+    await waitFor(async () => expect(await alarmsOf(product)).toHaveLength(1));
+    const [alarm] = await alarmsOf(product);
+    expect(Date.parse(alarm!.since)).toBeGreaterThan(Date.parse(changed_at));
+  },
+);
+
 test("an alarm ends where its threshold is removed, disabled, for others or for something else", async () => {
   await using product = await createTestOrchestrator();
   const { thresholds } = product.orchestrator;
