@@ -48,6 +48,20 @@ describe("a session", () => {
     expect(orchestrator.decode(frame ?? "")).toEqual({ kind: "message", message: log("a\ufffd \\ud83d 😀") });
   });
 
+  test("makes well-formed text of every half of a character, and leaves what only looks like one", () => {
+    const { agent, orchestrator } = establish();
+    const halves = Array.from({ length: 0x800 }, (_, at) => String.fromCharCode(0xd800 + at));
+    // Two halves in their order are a character: each stands alone here, also behind what JSON escapes.
+    const around = ["a", "\\", '"', "\n", "\\u", "\ud7ff", "\ue000", "\u0007", "😀"];
+    for (const before of around)
+      for (let from = 0; from < halves.length; from += 128) {
+        const some = halves.slice(from, from + 128);
+        const [frame] = agent.encode(log(some.map((half) => before + half).join(".")));
+        const message = some.map(() => `${before}\ufffd`).join(".");
+        expect(orchestrator.decode(frame ?? "")).toEqual({ kind: "message", message: log(message) });
+      }
+  });
+
   test("carries as much of a stream at once as a frame holds", () => {
     const { agent, orchestrator } = establish();
     const { streamId } = streamExample;
