@@ -12,6 +12,7 @@ import { startServer } from "../../../adapters/h3/server.ts";
 import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
 import { MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { createCertificate } from "../../support/certificate.ts";
+import { settle } from "../../support/deferred.ts";
 import { waitFor } from "../../support/wait-for.ts";
 import { startToy } from "../rest/server.ts";
 
@@ -181,6 +182,22 @@ test("a listener that closes waits for no header", async () => {
   await listening.close();
   expect(performance.now() - startMs).toBeLessThan(2_000);
   await waitFor(() => expect(waiting.closed).toBe(true));
+});
+
+test.each([
+  ["through a proxy", ["127.0.0.0/8"], client],
+  ["from anybody", ["192.0.2.1"], ""],
+])("a listener that closes answers a request of which the half has come %s", async (_, proxies, header) => {
+  const { listening, dial } = await listen({ graceMs: 60_000, proxyProtocolFrom: proxies });
+  const first = ask.slice(0, -2);
+  // One that is answered in between tells that the half was taken, too.
+  const [half, whole] = await Promise.all([dial(header + first), dial(header + ask)]);
+  expect(await text(whole)).toMatch(/^HTTP\/1\.1 200 /);
+  const closing = listening.close();
+  for (let turn = 0; turn < 5; turn += 1) await settle();
+  half.write("\r\n");
+  expect(await text(half)).toMatch(/^HTTP\/1\.1 503 /);
+  await closing;
 });
 
 test("the server believes its trusted proxies alone, and refuses to believe nobody", async () => {
