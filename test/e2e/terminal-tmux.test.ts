@@ -217,6 +217,26 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       expect(terminal.screen).not.toContain("can't be reached");
     }, 60_000);
 
+    it("a connection that breaks off and comes back goes on where it was", async () => {
+      await using scene = await startScene();
+      await using path = await openSilentPath(Number(new URL(scene.url).port));
+      using terminal = scene.at(80, 60, ...opening, "--url", `http://127.0.0.1:${path.port}`);
+      await terminal.shows(/^[#$]$/m);
+      for (const round of [1, 2]) {
+        terminal.enter(`for i in a b c; do echo ${round}-$i; done`);
+        await terminal.shows(new RegExp(`^${round}-c$`, "m"));
+        path.cut();
+        path.end();
+        path.mend();
+        await eventually("the shell is back", () => {
+          terminal.enter(`echo back-$((${round}+40))`);
+          return terminal.screen.includes(`back-${round + 40}`);
+        });
+      }
+      const lines = terminal.screen.split("\n").filter((line) => /^[12]-[abc]$/.test(line));
+      expect(lines).toEqual(["1-a", "1-b", "1-c", "2-a", "2-b", "2-c"]);
+    }, 60_000);
+
     it("a replay that is broken off by Ctrl-C leaves the terminal as before", async () => {
       await using scene = await startScene();
       {
