@@ -144,4 +144,90 @@ export const strangerBugs: readonly Bug[] = [
     to: "holders.set(name, nodeId)",
     tests: ["test/agents/renames.test.ts"],
   },
+  {
+    name: "what was owed before goes with a change that did not come about",
+    file: "lib/agent/owed-after.ts",
+    from: `    return edges.filter(({ watcher, key, trigger }) =>
+      this.#owed.incur(watcher, { key, trigger, operationId }),
+    );`,
+    to: `    for (const { watcher, key, trigger } of edges) this.#owed.incur(watcher, { key, trigger, operationId });
+    return [...edges];`,
+    tests: ["test/agent/owed-after.test.ts"],
+  },
+  {
+    name: "a drift check that ended at once keeps its place for ever",
+    file: "lib/drift/scheduled-checks.ts",
+    from: `      const operation = await this.#parts.operations.store.find(operationId);
+      // It may have ended before it was known here that it runs.
+      if (operation?.status !== "queued" && operation?.status !== "running")
+        this.#running.delete(operationId);
+`,
+    tests: ["test/drift/scheduled-checks.test.ts"],
+  },
+  {
+    name: "an operator of a fleet folder may take their own rights away",
+    file: "lib/fleet-folder/folder-plan.ts",
+    from: `    if (kind === "operators" && (isReplaced || fields.has("role"))) this.#requireOther(thing, match);`,
+    to: "    if (isReplaced) this.#requireOther(thing, match);",
+    tests: ["test/fleet-folder/own-operator.test.ts"],
+  },
+  {
+    name: "the data of a syslog message is measured without its escapes",
+    file: "lib/notifications/senders/syslog.ts",
+    from: 'const json = data === undefined ? "" : escape(jsonLine(data));\n  // Cut, it would be no JSON any more.\n  if (json !== "" && utf8Size(json) <= limits.data) written.push(`data="${json}"`);',
+    to: 'const json = data === undefined ? "" : jsonLine(data);\n  // Cut, it would be no JSON any more.\n  if (json !== "" && utf8Size(json) <= limits.data) written.push(`data="${escape(json)}"`);',
+    tests: ["test/notifications/senders/syslog.test.ts"],
+  },
+  {
+    name: "the second who cancels a command is named in the place of the first",
+    file: "lib/rollouts/transitions.ts",
+    from: "return { rollout: { cancelled_by, ...rollout } };",
+    to: "return { rollout: { ...rollout, cancelled_by } };",
+    tests: ["test/runs/stopping-run.test.ts"],
+  },
+  {
+    name: "the time beyond an old limit counts for the new one",
+    file: "lib/thresholds/agent-pairs.ts",
+    from: "continued(courseOf(before.get(key), threshold), threshold, { at: row.at, value, gapMs });",
+    to: "continued(before.get(key)?.course ?? null, threshold, { at: row.at, value, gapMs });",
+    tests: ["test/thresholds/alarms.test.ts"],
+  },
+  {
+    name: "the second half of a character is sent alone",
+    file: "lib/wire/session.ts",
+    from: String.raw`/\\(?:ud[89a-f][0-9a-f]{2}|.)/g`,
+    to: String.raw`/\\(?:ud[89ab][0-9a-f]{2}|.)/g`,
+    tests: ["test/wire/session.test.ts"],
+  },
+  {
+    name: "a connection through a proxy waits for its header for ever",
+    file: "adapters/h3/proxied-connections.ts",
+    from: `      waiting.delete(socket);
+      if (source === undefined)`,
+    to: "      if (source === undefined)",
+    tests: ["test/adapters/h3/proxied-connections.test.ts"],
+  },
+  {
+    name: "files of a fleet folder in capitals are passed over",
+    file: "adapters/sync/read-folder.ts",
+    from: String.raw`/\.ya?ml$/i.test(entry.name)`,
+    to: String.raw`/\.ya?ml$/.test(entry.name)`,
+    tests: ["test/adapters/sync/read-folder.test.ts"],
+  },
+  {
+    name: "clocks far ahead of UTC change half a day too early",
+    file: "lib/schedules/croner-cron.ts",
+    from: "[offsetMs(zone, wallMs - dayMs), offsetMs(zone, wallMs + dayMs)]",
+    to: "[offsetMs(zone, wallMs - dayMs / 2), offsetMs(zone, wallMs + dayMs / 2)]",
+    tests: ["test/schedules/every-zone.test.ts"],
+  },
+  {
+    name: "another revision alone is no change of an assignment",
+    file: "lib/assignments/assignment-agreement.ts",
+    from: `  const asked = ({ selector, modules, pins = {}, params = {} }: Assignment): string =>
+    canonicalJson({ selector, modules, pins, params });`,
+    to: `  const asked = ({ selector, modules, params = {} }: Assignment): string =>
+    canonicalJson({ selector, modules, params });`,
+    tests: ["test/assignments/changed-pins.test.ts"],
+  },
 ];
