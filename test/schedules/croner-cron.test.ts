@@ -139,6 +139,24 @@ describe("a schedule", () => {
     );
   });
 
+  it("may be in each time zone that there is, by any of its names", () => {
+    const others = [
+      "UTC",
+      "GMT+0",
+      "GMT-0",
+      "Etc/GMT+12",
+      "Etc/GMT-14",
+      "EST5EDT",
+      "America/Port-au-Prince",
+      "europe/berlin",
+    ];
+    const refused = [...Intl.supportedValuesOf("timeZone"), ...others].filter((time_zone) => {
+      const schedule = { cron: "0 4 * * *", time_zone };
+      return !scheduleSchema.safeParse(schedule).success || cronerCron.next(schedule, 0) === null;
+    });
+    expect(refused).toEqual([]);
+  });
+
   it("is in UTC where it says nothing else", () => {
     expect(scheduleSchema.parse({ cron: "@hourly" })).toEqual({ cron: "@hourly", time_zone: "UTC" });
   });
