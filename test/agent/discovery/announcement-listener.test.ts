@@ -87,6 +87,20 @@ it("drops without a word what is malformed, old, forged or repeated, and counts 
   expect(await dropped()).toEqual({ malformed: 3, forged: 1, old: 2, repeated: 2 });
 });
 
+it.each([
+  ["forged in its name", 4 * minute, true],
+  ["forged in its name, of the same moment", 1, true],
+  ["its own from a time to come that is too far", 5 * minute + 1, false],
+])("hears an orchestrator after an announcement that is %s", async (_what, later, isForged) => {
+  const { clock, announcement, send, heard } = await scene();
+  const at = clock.now();
+  await send(announcement({ at }));
+  const bad = announcement({ at: at + later, url: "ws://bad" });
+  await send(isForged ? forged(bad) : bad);
+  await send(announcement({ at: at + 1, url: "ws://good" }));
+  expect(heard.slice(1)).toEqual(["ws://good"]);
+});
+
 it("counts what it dropped anew each minute, and says nothing of one in which nothing was", async () => {
   const { logger, send, dropped } = await scene();
   await send(new Uint8Array(0));
