@@ -1,5 +1,5 @@
 /** Names that completion offers: all that there are, and those of a command. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -73,4 +73,32 @@ it.each([
   await complete(folder, ...command, "");
   expect(asked).toHaveLength(3 * filters.length);
   for (const filter of filters) expect(asked.filter((url) => url.includes(filter))).toHaveLength(3);
+});
+
+it.each<[words: string[], asks: "own" | "other" | "nobody"]>([
+  [["modules", "show", ""], "own"],
+  [["--profile", "other", "modules", "show", ""], "other"],
+  [["--profile=other", "modules", "show", ""], "other"],
+  [["modules", "--profile", "other", "show", ""], "other"],
+  [["modules", "show", "--profile", "other", ""], "other"],
+  [["modules", "show", "--profile", "none", ""], "nobody"],
+  [["modules", "show", "--profile", "other", "--profile", "none", ""], "nobody"],
+  [["modules", "show", "--url", "http://127.0.0.1:1", ""], "nobody"],
+  [["--url=http://127.0.0.1:1", "modules", "show", ""], "nobody"],
+  [["modules", "show", "--url", "OTHER", ""], "nobody"],
+  [["--profile", "other", "modules", "show", "--url", "OTHER", ""], "other"],
+  [["--url", "OWN", "modules", "show", ""], "own"],
+])("are those of the server that the line %j names, to which somebody signed in", async (words, asks) => {
+  const [own, other] = [await startPaged({ refusesLast: false }), await startPaged({ refusesLast: false })];
+  const profile = readFileSync(join(other.folder, "home/profile.json"), "utf8");
+  mkdirSync(join(own.folder, "home/profiles"));
+  writeFileSync(join(own.folder, "home/profiles/other.json"), profile);
+  const urlOf = (text: string): string => (JSON.parse(text) as { url: string }).url;
+  const urls: Record<string, string> = {
+    OWN: urlOf(readFileSync(join(own.folder, "home/profile.json"), "utf8")),
+    OTHER: urlOf(profile),
+  };
+  const names = await complete(own.folder, ...words.map((word) => urls[word] ?? word));
+  expect(names.length > 0).toBe(asks !== "nobody");
+  expect([own.asked.length > 0, other.asked.length > 0]).toEqual([asks === "own", asks === "other"]);
 });

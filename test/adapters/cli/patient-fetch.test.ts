@@ -61,6 +61,19 @@ it("says so again after a request that failed", async () => {
   }
 });
 
+it.each([null, new TypeError("fetch failed")])(
+  "says nothing of a request that ended in time, with %o",
+  async (failure) => {
+    const { told, send, answer } = silentServer();
+    const call = send("http://fleet.example:4748/api/v1/agents", {});
+    vi.advanceTimersByTime(9_999);
+    answer(failure);
+    await call.catch(() => {});
+    vi.advanceTimersByTime(60_000);
+    expect(told).toEqual([]);
+  },
+);
+
 it.each([
   ["a query", "?show_agents=0&wait_seconds=30", {}],
   ["a body", "", { method: "POST", body: '{"modules":["web"],"wait_seconds":30}' }],
