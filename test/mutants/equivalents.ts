@@ -75,6 +75,18 @@ export const equivalents: readonly Equivalent[] = [
     reason: "Whose duty it is is asked again before each event that is told.",
   },
   {
+    file: "lib/operations/applied-modules.ts",
+    line: `return module.operation_id > operation_id && module.applied.revision > revision;`,
+    replacement: `module.operation_id >= operation_id`,
+    reason: "What waits has not ended, and so is the newest apply about no module.",
+  },
+  ...["a <= b", "a >= b"].map((replacement) => ({
+    file: "lib/operations/applied-modules.ts",
+    line: `JSON.stringify(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1)));`,
+    replacement,
+    reason: "No two names are equal, and either order makes equal texts of what is equal.",
+  })),
+  {
     file: "lib/operations/progress-pipe.ts",
     line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
     replacement: `{}`,
