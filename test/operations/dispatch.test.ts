@@ -3,6 +3,7 @@ import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { endOf } from "../support/end-of-operation.ts";
 import { eventOf } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
@@ -17,6 +18,24 @@ async function startApply(test: TestOrchestrator, nodeId: string): Promise<strin
   await test.orchestrator.modules.upload(systemCaller, { content: motd });
   const input = { node_id: nodeId, modules: ["motd"], wait_seconds: 0, timeout_seconds: 60 };
   return (await test.orchestrator.operations.apply(systemCaller, input)).operation_id;
+}
+
+/** A fleet of which the process has just begun, and what waits in it for an agent that is away. */
+async function restarted() {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const first = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const agent = await connectScriptedAgent(first);
+  await approve(first, agent.nodeId);
+  await startApply(first, agent.nodeId);
+  const { id } = await agent.next("apply");
+  const waiting = await startApply(first, agent.nodeId);
+  agent.link.send({ type: "reply", id });
+  await first.orchestrator.stop();
+  await agent.link.stop();
+  const second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const read = () => second.orchestrator.operations.get(systemCaller, { operation_id: waiting });
+  return { second, agent, read };
 }
 
 describe("an operation", () => {
@@ -43,6 +62,21 @@ describe("an operation", () => {
     expect(corrected).toMatchObject({ status: "succeeded" });
     // It once succeeded and told of AGENT_TIMEOUT: the error of `unknown` stayed.
     expect(corrected.error).toBeUndefined();
+  });
+
+  it("wakes whoever waits for its end longest, after another has given up", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = await startApply(test, agent.nodeId);
+    await agent.next("apply");
+    const { operations } = servicesOf(test.orchestrator);
+    const [short, long] = [endOf(operations, operation_id, 1), endOf(operations, operation_id, 60)];
+    await settleAll();
+    await test.clock.advance(2_000);
+    expect(await short).toMatchObject({ status: "running" });
+    agent.link.send(emptyResult(operation_id));
+    expect(await long).toMatchObject({ status: "succeeded" });
   });
 
   it("is kept once, however often its result comes, and each time is acknowledged", async () => {
@@ -143,6 +177,27 @@ describe("an operation", () => {
     expect(await endOf(servicesOf(second.orchestrator).operations, operation_id, 60)).toMatchObject({
       status: "succeeded",
     });
+  });
+});
+
+describe("an operation that waited behind another when the orchestrator was started anew", () => {
+  it("waits for its agent for a minute and a half, and no longer", async () => {
+    const { second, read } = await restarted();
+    await using _test = second;
+    await second.clock.advance(89_000);
+    expect((await read()).status).toBe("queued");
+    await second.clock.advance(2_000);
+    await settleAll();
+    expect(await read()).toMatchObject({ status: "failed", error: { code: "AGENT_OFFLINE" } });
+  });
+
+  it("begins when its agent comes back in that time and tells how the other ended", async () => {
+    const { second, agent, read } = await restarted();
+    await using _test = second;
+    await second.clock.advance(80_000);
+    await using again = await connectScriptedAgent(second, agent.keys);
+    again.link.send(emptyResult((await again.next("apply")).operation_id));
+    expect((await again.next("apply")).operation_id).toBe((await read()).operation_id);
   });
 });
 

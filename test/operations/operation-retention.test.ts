@@ -257,6 +257,20 @@ describe("of old operations", () => {
   });
 });
 
+it.each([
+  [1, "1 record of operations", "was removed"],
+  [2, "2 records of operations", "were removed"],
+])("the removal of %i is told in so many words", async (count, what, happened) => {
+  const old = await opened();
+  for (let n = 0; n < count; n++) await old.add({ kind: "apply", node_id: `b-${n}` });
+  await old.age(91);
+  await old.rounds(1);
+  const { entries } = await old.storage.readLog("audit", { where: { event_type: "operation.pruned" } });
+  const told = entries.map(({ value }) => [value["summary"], value["metadata"]] as const);
+  const { before } = told[0]![1] as { before: string };
+  expect(told).toEqual([[`${what} before ${before} ${happened}`, { removed: count, before }]]);
+});
+
 describe("an orchestrator", () => {
   it("keeps what is believed of an agent, and forgets an apply that another replaced", async () => {
     const data = new MemoryData();

@@ -185,6 +185,20 @@ describe("what remove_modules refuses", () => {
     expect(found()).toEqual(untouched);
   });
 
+  test("what was never applied, by its place among what is to go, and what another needs, by its names", async () => {
+    const never = { path: ["remove_modules", 1], message: "was never applied on this agent" };
+    await expect(apply({ remove_modules: ["needing", "nope"] })).rejects.toMatchObject({
+      details: { module: "nope" },
+      issues: [never],
+    });
+    await expect(apply({ remove_modules: ["assigned"] })).rejects.toMatchObject({
+      details: { module: "assigned", used_by: ["a"] },
+    });
+    await expect(apply({ remove_modules: ["named"] })).rejects.toMatchObject({
+      details: { module: "named", used_by: ["needing"] },
+    });
+  });
+
   test("nothing for the sake of a module that is on its way out itself", async () => {
     // Its file can't be taken away: somebody has put a folder in its place.
     rmSync(join(scene.agent.root, "needing"));

@@ -227,7 +227,10 @@ describe("a stored plan", () => {
       operations.apply(systemCaller, { node_id, plan_id: planId, params: {}, modules: [] }),
     ).rejects.toMatchObject({
       code: "VALIDATION_FAILED",
-      issues: [{ path: ["modules"] }, { path: ["params"] }],
+      issues: ["modules", "params"].map((field) => ({
+        path: [field],
+        message: "can't be given beside plan_id",
+      })),
     });
     const elsewhere = operations.apply(systemCaller, { node_id: other.nodeId, plan_id: planId });
     await expect(elsewhere).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -237,7 +240,10 @@ describe("a stored plan", () => {
     mkdirSync(join(each.agent.root, "etc/conf"));
     const failed = await operations.plan(systemCaller, { node_id });
     expect(failed.status).toBe("failed");
-    await expect(each.apply(failed.operation_id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    await expect(each.apply(failed.operation_id)).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+      message: `The plan ended failed; make another.`,
+    });
   });
 
   it("does not remove everything unless that is said, plan or not", async () => {
@@ -271,7 +277,10 @@ it("a plan of a module that is removed is refused", async () => {
   const input = { node_id: each.node_id, modules: ["base"] };
   const { operation_id } = await operations.plan(systemCaller, input);
   await modules.remove(systemCaller, { name: "base" });
-  await expect(each.apply(operation_id)).rejects.toMatchObject({ code: "PLAN_STALE" });
+  await expect(each.apply(operation_id)).rejects.toMatchObject({
+    code: "PLAN_STALE",
+    message: expect.stringContaining("it can't be made any more (There is no module base.)") as string,
+  });
 });
 
 it("a plan that only takes modules away is applied as such, without allow_empty", async () => {

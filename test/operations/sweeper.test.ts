@@ -135,6 +135,18 @@ describe("the sweeper", () => {
     expect(items.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => "failed"));
   });
 
+  it("ends all that is due at once, also what is more than is read at once", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    for (let at = 0; at < 101; at++) await scene.apply({ when_offline: "queue", expires_in_seconds: 60 });
+    await scene.clock.advance(61_000);
+    const { items } = await test.orchestrator.operations.list(systemCaller, { status: "queued" });
+    expect(items).toEqual([]);
+  });
+
   it("tries again within a minute what could not be ended for a reason that does not pass by itself", async () => {
     const scene = await setUp();
     await using test = scene.test;
@@ -146,6 +158,8 @@ describe("the sweeper", () => {
     record.mockRejectedValueOnce(new Error("unreadable"));
     await scene.clock.advance(61_000);
     expect(record).toHaveBeenCalledTimes(1);
+    const error = expect.objectContaining({ message: "unreadable" }) as Error;
+    expect(test.loggedErrors).toEqual([{ message: "What is over was not ended.", fields: { error } }]);
     expect((await read(test, operation_id)).status).toBe("queued");
     await scene.clock.advance(60_000);
     expect((await read(test, operation_id)).status).toBe("failed");

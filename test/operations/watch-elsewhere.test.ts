@@ -1,6 +1,13 @@
 /** Watching an operation from a process that does not hold its agent, where the way to the one that does is bad. */
-import { describe, expect, it } from "vitest";
-import { nodeCrypto, silentLogger, systemCaller, type OperationWatchItem } from "fleetwright";
+import { describe, expect, it, vi } from "vitest";
+import {
+  nodeCrypto,
+  OrchestratorError,
+  silentLogger,
+  systemCaller,
+  type OperationWatchItem,
+} from "fleetwright";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 import { watchElsewhere } from "../support/watch-ways.ts";
@@ -85,6 +92,7 @@ describe("whoever watches from another process", () => {
 
   it("goes on by the storage where the pipe is lost, and has all of it in the end", async () => {
     await using scene = await setUp();
+    const debug = vi.spyOn(servicesOf(scene.test.orchestrator).operations.parts.context.logger, "debug");
     scene.say("one ");
     await settleAll();
     scene.cluster.cut(scene.here, scene.there);
@@ -95,6 +103,8 @@ describe("whoever watches from another process", () => {
     await scene.over;
     expect(textOf(scene.items)).toBe("one two three");
     expect(scene.items.at(-1)).toMatchObject({ type: "ended", operation: { status: "succeeded" } });
+    const said = "The progress of an operation is not told by its holder.";
+    expect(debug).toHaveBeenCalledWith(said, { error: expect.any(OrchestratorError) as Error });
   });
 
   it("goes on after what it was told, and is told nothing twice, when the way is back", async () => {

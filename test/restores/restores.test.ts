@@ -202,6 +202,22 @@ describe("a restored server", () => {
     expect(await scene.statusOf(waiting)).toBe("cancelled");
   });
 
+  it("has the agent end what runs there and was to be cancelled in the backup", async () => {
+    await using scene = await createClockScene();
+    scene.work = deferred().promise;
+    scene.canBeEnded = true;
+    const { operation_id } = await scene.apply();
+    scene.isDeaf = true;
+    await scene.server.orchestrator.operations.cancel(systemCaller, { operation_id });
+    await scene.pass(100);
+    const backup = scene.backup();
+    scene.isDeaf = false;
+    expect(await scene.statusOf({ operation_id })).toBe("running");
+    await scene.restore(backup);
+    await scene.pass(1_000);
+    expect([await scene.statusOf({ operation_id }), scene.runs]).toEqual(["cancelled", 1]);
+  });
+
   it.each([
     ["expires", (scene: ClockScene) => scene.pass(11 * minute)],
     [
