@@ -87,10 +87,34 @@ export const equivalents: readonly Equivalent[] = [
     reason: "No two names are equal, and either order makes equal texts of what is equal.",
   })),
   {
+    file: "lib/operations/dispatcher.ts",
+    line: `#returning = false;`,
+    replacement: `true`,
+    reason: "What takes up what was open sets it before anything begins.",
+  },
+  {
+    file: "lib/operations/operation-retention.ts",
+    line: `if (at % surplusAtOnce === surplusAtOnce - 1) yield;`,
+    replacement: `true`,
+    reason: "Others have their turn more often, and find the same.",
+  },
+  {
     file: "lib/operations/progress-pipe.ts",
     line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
     replacement: `{}`,
     reason: "A signal is aborted once, and this one goes with its listener.",
+  },
+  {
+    file: "lib/operations/progress-pipe.ts",
+    line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
+    replacement: `""`,
+    reason: "What the timer aborts after two seconds is read no longer.",
+  },
+  {
+    file: "lib/operations/repeated-baseline.ts",
+    line: `return begun === undefined || before === undefined ? key > than.key : begun > before;`,
+    replacement: `begun >= before`,
+    reason: "An agent does one after the other: no two of its applies begin in one instant.",
   },
   {
     file: "lib/rollouts/rollout-list.ts",

@@ -17,7 +17,16 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/idempotency": ["test/idempotency"],
   "lib/maintenance": ["test/maintenance", "test/notifications/inbox/notifications.test.ts"],
   "lib/notifications": ["test/notifications"],
-  "lib/operations": ["test/operations", "test/restores", "test/rollouts/rollouts.test.ts"],
+  "lib/operations": [
+    "test/operations",
+    "test/restores",
+    "test/rollouts/rollouts.test.ts",
+    "test/agents/replaced-back.test.ts",
+    "test/maintenance/held-ends.test.ts",
+    "test/maintenance/held-races.test.ts",
+    "test/maintenance/held-work.test.ts",
+    "test/maintenance/override-window.test.ts",
+  ],
   "lib/rollouts": [
     "test/rollouts",
     "test/runs",
