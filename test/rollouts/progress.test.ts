@@ -35,6 +35,33 @@ describe("whether a rollout goes on", () => {
     expect(whyStop(at(strategy, 3, 0), { failed: 0 }, true)).toBeNull();
     expect(whyStop(at(strategy, 6, 1), { failed: 1 }, true)).toBeNull();
   });
+
+  const untried = "The plan is true on no agent of the canary, so nothing was tried there.";
+  const cancelled = "The canary was cancelled before it told anything of the rest.";
+  it.each<[string, string | null, RolloutStrategy, number, Parameters<typeof whyStop>[1], boolean]>([
+    ["stops where nothing was tried on it", untried, { canary: 3 }, 0, { failed: 0, stale: 3 }, true],
+    ["stops where all of it was cancelled", cancelled, { canary: 3 }, 0, { failed: 0, cancelled: 3 }, true],
+    [
+      "stops where the rest was cancelled",
+      cancelled,
+      { canary: 3 },
+      0,
+      { failed: 0, stale: 1, cancelled: 2 },
+      true,
+    ],
+    ["goes on where one was tried", null, { canary: 3 }, 0, { failed: 0, stale: 1, cancelled: 1 }, true],
+    ["goes on before it is over", null, { canary: 3 }, 0, { failed: 1 }, false],
+    ["goes on before it is over, untried so far", null, { canary: 3 }, 0, { failed: 0, stale: 3 }, false],
+    ["goes on where a later batch is not tried", null, { canary: 3 }, 1, { failed: 0, stale: 3 }, true],
+    ["goes on where there is none", null, {}, 0, { failed: 0, stale: 3 }, true],
+  ])("by its canary %s", (_, why, strategy, batch, ends, isOver) => {
+    expect(whyStop(at(strategy, 3, batch), ends, isOver)).toBe(why);
+  });
+
+  it("says how many failed up to which batch, and how many may", () => {
+    const why = whyStop(at({ max_failures: "20%" }, 10, 1), { failed: 3 }, true);
+    expect(why).toBe("3 of 10 agents failed up to batch 2 of 9; 2 may.");
+  });
 });
 
 it.each([
