@@ -78,7 +78,7 @@ export class Operations {
   /**
    * Tells what {@link apply} with the same input would do. Changes nothing on the machine.
    *
-   * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `EMPTY_DESIRED_STATE`; `IN_USE` where
+   * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `IN_USE` where
    * a module would go that another requires.
    */
   async plan(caller: Caller, input: z.input<typeof planInput>): Promise<Operation> {

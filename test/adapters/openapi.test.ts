@@ -145,6 +145,16 @@ describe("the OpenAPI description of the product", () => {
     expect(missing).toEqual([]);
   });
 
+  test("a plan is refused for nothing that it only tells of, and an apply is", () => {
+    const toldBy = new Map(restProcedures(appRouter).map((each) => [each[0], codesOf(...each)]));
+    const ofApplies: ErrorCode[] = ["EMPTY_DESIRED_STATE", "MAINTENANCE_WINDOW", "TOO_MANY_REMOVALS"];
+    for (const [name, are] of [
+      ["state.plan", false],
+      ["state.applyNow", true],
+    ] as const)
+      expect(ofApplies.map((code) => toldBy.get(name)?.has(code))).toEqual(ofApplies.map(() => are));
+  });
+
   const statuses: [Permission, string[]][] = [
     ["status.get", ["200"]],
     ["auth.challenge", ["200"]],

@@ -8,7 +8,6 @@ const run = [
   "AGENT_NOT_APPROVED",
   "AGENT_OFFLINE",
   "AGENT_UNSUPPORTED",
-  "EMPTY_DESIRED_STATE",
   "MODULE_MISSING",
   "PARAMS_INVALID",
   "RESOURCE_CONFLICT",
@@ -44,6 +43,7 @@ export const stateProcedures = t.router({
         problems: [
           "MAINTENANCE_WINDOW",
           ...run,
+          "EMPTY_DESIRED_STATE",
           "IN_USE",
           "PLAN_STALE",
           "TOO_MANY_REMOVALS",
