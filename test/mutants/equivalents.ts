@@ -87,10 +87,28 @@ export const equivalents: readonly Equivalent[] = [
     reason: "No two names are equal, and either order makes equal texts of what is equal.",
   })),
   {
+    file: "lib/operations/commands.ts",
+    line: `#forget(id: string, { node_id, operation_id, names = [] }: Operation, untilMs: number): Promise<boolean> {`,
+    replacement: `["Stryker was here"]`,
+    reason: "Every forgetting has names.",
+  },
+  {
     file: "lib/operations/dispatcher.ts",
     line: `#returning = false;`,
     replacement: `true`,
     reason: "What takes up what was open sets it before anything begins.",
+  },
+  {
+    file: "lib/operations/operation-results.ts",
+    line: `if (part.length > 0 && size + itemSize > partSize) {`,
+    replacement: `size + itemSize >= partSize`,
+    reason: "What is divided comes back whole, wherever it was divided.",
+  },
+  {
+    file: "lib/operations/operation-retention.ts",
+    line: `if (surplus <= 0) return;`,
+    replacement: `surplus < 0`,
+    reason: "Where there is no surplus it looks at the oldest, and removes none.",
   },
   {
     file: "lib/operations/operation-retention.ts",
