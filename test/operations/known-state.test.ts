@@ -270,3 +270,46 @@ describe("a forgetting", () => {
     expect(await known()).toEqual(before);
   });
 });
+
+describe("what is believed to be in place", () => {
+  const believed = async (): Promise<[applied: string[], unapplied: string[]]> => {
+    const { nodeId: node_id } = agent;
+    const { applied, unapplied } = await fleet.orchestrator.operations.believed(systemCaller, { node_id });
+    const told = (list: typeof applied): string[] =>
+      list.map(({ module, resource_id }) => `${module}/${resource_id}`);
+    return [told(applied), told(unapplied)];
+  };
+
+  test.each<[string, boolean, Partial<ResourceResult>]>([
+    ["changed", true, { outcome: "changed" }],
+    ["unchanged", true, { outcome: "unchanged", action: "none" }],
+    ["failed", false, { outcome: "failed" }],
+    ["skipped", false, { outcome: "skipped", skipped_because: "dependency", action: "none" }],
+    ["taken away to make room for itself", false, { outcome: "changed", action: "remove" }],
+  ])("is what was asked for and is told as %s: %s", async (_, is, how) => {
+    await apply({ modules: ["web"] }, { status: "partial", results: [resultOf(how)] });
+    expect(await believed()).toEqual(is ? [["web/f"], []] : [[], ["web/f"]]);
+  });
+
+  test.each<[string, boolean, Partial<ResourceResult>]>([
+    ["failed", true, { outcome: "failed" }],
+    ["left for nobody saw it", true, { outcome: "skipped", skipped_because: "unattended" }],
+    ["left for it was cancelled", true, { outcome: "skipped", skipped_because: "cancelled" }],
+    ["gone", false, { outcome: "changed" }],
+    ["skipped for want of what it needs", false, { outcome: "skipped", skipped_because: "dependency" }],
+  ])("is what was to go and is told as %s: %s", async (_, is, how) => {
+    await apply({ modules: ["web"] });
+    const results = [resultOf({ action: "remove", ...how })];
+    await apply({ remove_modules: ["web"] }, { status: "partial", results });
+    expect(await believed()).toEqual([is ? ["web/f"] : [], []]);
+  });
+
+  test("is told by the applies that brought it, oldest first", async () => {
+    const brought = { module: "base", identity: "/base" };
+    await apply({ modules: ["web"] }, { results: [resultOf({})] });
+    await apply({ modules: ["base"] }, { results: [resultOf(brought)] });
+    expect((await believed())[0]).toEqual(["web/f", "base/f"]);
+    await apply({ modules: ["web"] }, { results: [resultOf({})] });
+    expect((await believed())[0]).toEqual(["base/f", "web/f"]);
+  });
+});
