@@ -134,6 +134,15 @@ export const equivalents: readonly Equivalent[] = [
     replacement: `begun >= before`,
     reason: "An agent does one after the other: no two of its applies begin in one instant.",
   },
+  ...[
+    `const { rollout_id: rolloutId = "" } = after;`,
+    `const { rollout_id: rolloutId = "", changes } = after;`,
+  ].map((line) => ({
+    file: "lib/rollouts/rollout-corrections.ts",
+    line,
+    replacement: `"Stryker was here!"`,
+    reason: "What is corrected here is of a rollout.",
+  })),
   {
     file: "lib/rollouts/rollout-list.ts",
     line: `if (status !== undefined) return { index: "by_status", equals: [status] };`,

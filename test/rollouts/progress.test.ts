@@ -121,3 +121,60 @@ describe("an operation in the progress of a rollout", () => {
     expect(progress.recap).toMatchObject({ unchanged: 1, unknown: 0 });
   });
 });
+
+describe("the progress of a rollout", () => {
+  const changed = { ...countOutcomes([]), total: 1, changed: 1 };
+  const of = (more: Partial<OperationDocument>): OperationDocument =>
+    ({
+      operation_id: "one",
+      kind: "apply",
+      status: "succeeded",
+      counts: changed,
+      ...more,
+    }) as OperationDocument;
+  const matched = (status: RolloutDocument["status"]) => ({ matched: 5, status });
+
+  it("counts an operation once, and rises with each change of it", () => {
+    const progress = new Progress();
+    const editions: number[] = [];
+    for (const status of ["queued", "queued", "running", "succeeded", "succeeded"] as const) {
+      progress.note(of({ status, changes: "a" }));
+      editions.push(progress.edition);
+    }
+    expect(editions).toEqual([1, 1, 2, 3, 3]);
+    expect(progress.recap).toMatchObject({ changed: 1, resources: { total: 1, changed: 1 } });
+    expect(progress.groups.take("r", 9).writes).toMatchObject([{ value: { changes: "a", agents: 1 } }]);
+  });
+
+  it("has a recap and groups of what has ended alone, and none of commands", () => {
+    const progress = new Progress();
+    for (const status of ["queued", "running"] as const) progress.note(of({ status, changes: "a" }));
+    progress.note(of({ operation_id: "two", kind: "run", changes: "b" }));
+    expect(progress.recap).toEqual(new Progress().recap);
+    expect(progress.groups.isUnwritten).toBe(false);
+    expect(progress.countsOf(matched("running"))).toMatchObject({ running: 1, succeeded: 1, waiting: 3 });
+  });
+
+  it("counts those that were refused, each as its reason says, with what they have in common", () => {
+    const progress = new Progress();
+    const refusal = (code: string) => ({ rollout_id: "r", node_id: code, error: { code, message: "No." } });
+    progress.refuse([{ ...refusal("MODULE_MISSING"), changes: "a" }, refusal("PLAN_STALE")]);
+    expect([progress.edition, progress.failures, progress.open]).toEqual([2, 1, 0]);
+    expect(progress.recap).toMatchObject({ failed: 1, stale: 1 });
+    expect(progress.groups.take("r", 9).writes).toMatchObject([
+      { value: { changes: "a", status: "failed" } },
+    ]);
+    expect(progress.countsOf(matched("paused"))).toMatchObject({
+      failed: 1,
+      stale: 1,
+      waiting: 3,
+      cancelled: 0,
+    });
+    expect(progress.countsOf(matched("failed"))).toMatchObject({
+      failed: 1,
+      stale: 1,
+      waiting: 0,
+      cancelled: 3,
+    });
+  });
+});

@@ -96,7 +96,7 @@ describe("a rollout", () => {
     ],
   ])("%s", (_, more, { held = 0 }, expected) => {
     const toWall = (ms: number): number => ms + 10_000;
-    expect(toRollout({ ...plain, ...more }, { progress: undefined, held, toWall })).toEqual(expected);
+    expect(toRollout({ ...plain, ...more }, { progress: undefined, held, toWall })).toStrictEqual(expected);
   });
 
   test("that goes on has the counts and the recap of its progress, whatever was written last", () => {
