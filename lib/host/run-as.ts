@@ -86,7 +86,16 @@ function isThere(program: string, searchPath: string, cwd: string): boolean {
   const paths = isAbsolute(program)
     ? [program]
     : folders.map((folder) => join(resolve(cwd, folder), program));
-  return paths.some((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true);
+  return paths.some(isFile);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    // Also below a file, or by links that lead nowhere: another folder of the search path may have it.
+    return false;
+  }
 }
 
 function isSetpriv(path: string): boolean {

@@ -1,7 +1,9 @@
 /** What a program of another user is started with, by the agent that is root. */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { accountEnvironment, requireStarted, startAs } from "../../lib/host/run-as.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const account = { name: "web", uid: 33, gid: 33, home: "/srv/web", shell: "" };
 const isRoot =
@@ -39,6 +41,41 @@ test.runIf(isRoot).each(obeyed)("%s is for the program alone, not for what is ro
   expect(started.argv.slice(-3)).toEqual(["/bin/sh", "-c", "true"]);
   for (const word of ["--reuid=33", "--regid=33", "--init-groups", "--inh-caps=-all"])
     expect(started.argv).toContain(word);
+});
+
+test.runIf(isRoot).each<[what: string, program: string, path: string | undefined, isThere: boolean]>([
+  ["in the second folder of the search path", "tool", "/%/empty:/%/bin", true],
+  ["in the first", "tool", "/%/bin:/%/empty", true],
+  ["in none of it", "tool", "/%/empty", false],
+  ["where the search path is not set", "tool", undefined, false],
+  ["where the program works, which an empty part of the search path stands for", "here", "/%/bin:", true],
+  ["where the program works, which a dot stands for", "here", ".", true],
+  ["where the program works, which the search path says nothing of", "here", "/%/bin", false],
+  ["by a folder of the search path below where it works", "tool", "../bin", true],
+  ["by a path of its own", "/%/bin/tool", "", true],
+  ["by a path from where it works", "../bin/tool", "/%/empty", true],
+  ["by a name that is searched nowhere", "bin/tool", "/%", false],
+  ["by a link to it", "/%/bin/link", "", true],
+  ["a folder", "/%/bin", "", false],
+  ["a folder of the search path", "empty", "/%", false],
+  ["nothing", "/%/bin/none", "", false],
+  ["a path below a file", "/%/bin/tool/x", "", false],
+  ["a link that leads to itself", "/%/bin/loop", "", false],
+  ["behind a file in the search path", "tool", "/%/bin/tool:/%/bin/loop:/%/bin", true],
+])("a program is looked for before it is started as somebody: %s", (_what, program, path, isThere) => {
+  const folder = temporaryFolder();
+  for (const name of ["bin", "empty", "work"]) mkdirSync(join(folder, name));
+  for (const name of ["bin/tool", "work/here"])
+    writeFileSync(join(folder, name), "#!/bin/sh\n", { mode: 0o755 });
+  symlinkSync("tool", join(folder, "bin/link"));
+  symlinkSync("loop", join(folder, "bin/loop"));
+  const at = (text: string): string => text.replaceAll("/%", folder);
+  const env: Record<string, string> = path === undefined ? {} : { PATH: at(path) };
+  const start = (): unknown => startAs(account, { argv: [at(program)], env, ids: {} }, join(folder, "work"));
+  if (isThere) return expect(start).not.toThrow();
+  expect(start).toThrow(
+    expect.objectContaining({ code: "HOST_ERROR", details: { path: at(program), errno: "ENOENT" } }),
+  );
 });
 
 test("a user without a shell has that of the system, as su(1) says it", () => {
