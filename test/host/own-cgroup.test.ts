@@ -31,6 +31,13 @@ const rows: [name: string, mountinfo: string, cgroup: string, folder: string | n
     "0::/a\n",
     "/sys/fs/cgroup/a",
   ],
+  [
+    "beside a group that is named as its line begins",
+    hybrid,
+    "8:pids:/a0::/c\n0::/b\n",
+    "/sys/fs/cgroup/unified/b",
+  ],
+  ["a tenth tree", hybrid, "10::/c\n0::/b\n", "/sys/fs/cgroup/unified/b"],
   ["version 1 alone", v1, "8:pids:/a\n", null],
   ["no mount of version 2", v1, "0::/a\n", null],
   ["nothing", "", "", null],
