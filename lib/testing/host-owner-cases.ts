@@ -87,6 +87,11 @@ export const ownerCases: HostCase[] = [
         () => ({ gid }),
         (mode) => stands(plain(mode), { uid: 0, gid }),
       );
+      await eachWay(
+        given,
+        () => ({ uid }),
+        (mode) => stands(plain(mode), { uid, gid: 0 }),
+      );
     },
   },
   {
