@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import { describe, expect, it } from "vitest";
-import { hostError, lostError } from "../../lib/host/host-error.ts";
+import { errnoOf, hostError, lostError } from "../../lib/host/host-error.ts";
 
 const code = /\bE[A-Z]{3,}|ERR_|UNKNOWN/;
 
@@ -24,5 +24,30 @@ describe("a refusal of the machine", () => {
     ["ERR_INVALID_CHAR", "invalid char: /srv/x"],
   ])("%s is %s", (errno, message) => {
     expect(hostError("/srv/x", errno).message).toBe(message);
+  });
+});
+
+describe("the name of a system's error", () => {
+  const { EDQUOT, ESTALE } = constants.errno;
+  it.each<[thrown: unknown, name: string]>([
+    [{ code: "ENOENT", errno: -2 }, "ENOENT"],
+    // Its number is Node's own, that of no error of the system.
+    [{ code: "ENOTFOUND", errno: -3008 }, "ENOTFOUND"],
+    [{ code: "ENOTFOUND", errno: -EDQUOT }, "ENOTFOUND"],
+    [{ code: "CERT_HAS_EXPIRED" }, "CERT_HAS_EXPIRED"],
+    [{ code: "UNKNOWN", errno: -EDQUOT }, "EDQUOT"],
+    [{ code: "UNKNOWN", errno: EDQUOT }, "EDQUOT"],
+    [{ code: `Unknown system error -${ESTALE}`, errno: -ESTALE }, "ESTALE"],
+    [{ code: "Unknown system error -4000", errno: -4000 }, "Unknown system error -4000"],
+    [{ code: "UNKNOWN" }, "UNKNOWN"],
+    [{ code: "UNKNOWN", errno: String(EDQUOT) }, "UNKNOWN"],
+    [{ code: 2, errno: -2 }, "UNKNOWN"],
+    [{ errno: -2 }, "UNKNOWN"],
+    [new Error("ENOENT"), "UNKNOWN"],
+    ["ENOENT", "UNKNOWN"],
+    [null, "UNKNOWN"],
+    [undefined, "UNKNOWN"],
+  ])("is found where it has one: %j", (thrown, name) => {
+    expect(errnoOf(thrown)).toBe(name);
   });
 });

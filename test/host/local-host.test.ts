@@ -118,6 +118,7 @@ describe("a root folder that can't be used", () => {
       expect.objectContaining({
         code: "CONFIGURATION_INVALID",
         message: `The root folder ${root} can't be used: ${why}.`,
+        details: { root },
       }),
     );
   });

@@ -101,3 +101,16 @@ test.each(["-x", "a:b", "a\nb", "", "a\0b", ":"])("asks nobody for %j, which is 
   expect(new NameService().find("passwd", key)).toBeNull();
   expect(asked).toEqual([]);
 });
+
+test("remembers who it was asked for, ten thousand at most", () => {
+  answer = ada;
+  const service = new NameService();
+  const names = Array.from({ length: 10_000 }, (_, index) => `u${index}`);
+  for (const name of names) service.find("passwd", name);
+  for (const name of names) service.find("passwd", name);
+  expect(asked).toHaveLength(10_000);
+  service.find("passwd", "one-more");
+  service.find("passwd", "one-more");
+  service.find("passwd", "u0");
+  expect(asked.slice(10_000)).toEqual(["passwd one-more", "passwd u0"]);
+});
