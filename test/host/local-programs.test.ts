@@ -190,6 +190,25 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     await eventually("it has ended", () => processAt(pid)?.isZombie ?? true);
   });
 
+  test("are ended by the next life of the host, which tells what they were", async () => {
+    const { folder, host, log } = create();
+    const sleeper = writeSleeper(join(folder, "work"));
+    const argv = ["/bin/sh", "-c", 'trap "" TERM; sh "$0" & wait; wait; sleep 300', sleeper] as const;
+    const running = [false, true].map((asks) => host.run({ argv, asks, timeoutMs }, never));
+    await eventually("both are noted", () => loggedProcesses(log).noted === 2);
+    const next = new LocalHost({ stateFolder: join(folder, "state"), holdBy });
+    const left = await next.endLeftPrograms();
+    expect(left).toEqual([
+      { program: "/bin/sh", processes: expect.any(Number) },
+      { program: "/bin/sh", processes: expect.any(Number) },
+    ]);
+    for (const { processes } of left) expect(processes).toBeGreaterThanOrEqual(2);
+    expect(await Promise.all(running)).toMatchObject([{ signal: "SIGKILL" }, { signal: "SIGKILL" }]);
+    expect(loggedProcesses(log).living).toEqual([]);
+    expect(readdirSync(join(folder, "state/running"))).toEqual([]);
+    expect(await next.endLeftPrograms()).toEqual([]);
+  });
+
   test("are not mistaken for others by their number", async () => {
     const { folder, host } = create();
     const innocent = spawn("/bin/sleep", ["300"], { detached: true });

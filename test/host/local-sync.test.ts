@@ -23,6 +23,34 @@ test.each([3, 200])("%i files in two folders are flushed, one of the folders gon
   await expect(pending.flush()).resolves.toBeUndefined();
 });
 
+test.each([
+  ["the system's own program syncs their file system", 200, "shown", 1, 0],
+  ["the system's own program can't be told of it", 200, "/nowhere", 2, 200],
+  ["they are few", 60, "shown", 1, 60],
+] as const)(
+  "what is held to be synced is let go again where %s",
+  async (_why, count, shown, folders, files) => {
+    const held: string[] = [];
+    let open = 0;
+    const pending = new PendingWrites((path) => {
+      held.push(path);
+      open += 1;
+      return { real: path, shown: shown === "shown" ? path : shown, release: () => void (open -= 1) };
+    });
+    for (let index = 0; index < count; index += 1) {
+      writeFileSync(join(folder, `${index}`), "x");
+      pending.addFile(join(folder, `${index}`));
+    }
+    await pending.flush();
+    expect(held.filter((path) => path === folder)).toHaveLength(folders);
+    expect(held.filter((path) => path !== folder)).toHaveLength(files);
+    expect(open).toBe(0);
+    held.length = 0;
+    await pending.flush();
+    expect(held).toEqual([]);
+  },
+);
+
 test("a path that can't be flushed is an error, and is tried again by the next flush", async () => {
   const pending = new PendingWrites();
   pending.addFile(join(folder, "x".repeat(300)));
