@@ -123,7 +123,7 @@ export class MemoryFiles implements HostFiles {
     if (there?.kind === "directory") throw hostError(path, "EISDIR");
     this.requireChangeable(path, "write");
     const { keepLinks = false, loseExtras: _loses, ...attributes } = options;
-    const kept = there?.kind === "file" ? { ...there, mode: modeAfter(there, attributes) } : { mode: 0o600 };
+    const kept = there?.kind === "file" ? { ...there, mode: modeAfter(there, attributes) } : {};
     const next = { ...newNode("file", { ...kept, ...attributes }), content: Uint8Array.from(content) };
     if (!keepLinks || there?.kind !== "file") return this.#put("writeFile", path, next);
     this.#log.push({ call: "writeFile", path });

@@ -68,6 +68,50 @@ test("links among the folders above a path are followed, a circle of them is ref
   expect(() => files.stat("/a/x")).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
 });
 
+test("who can change a folder leads what is below it, the top of the machine too", () => {
+  const { files } = new MemoryHost();
+  files.makeDirectory("/etc", { mode: 0o755 });
+  expect(files.ledBy("/etc/x")).toBeNull();
+  files.setAttributes("/", { uid: 1000 });
+  expect(files.ledBy("/etc/x")).toBe(1000);
+  files.setAttributes("/", { uid: 0, mode: 0o777 });
+  expect(files.ledBy("/etc/x")).toBe(0);
+  files.setAttributes("/", { mode: 0o755 });
+  files.setAttributes("/etc", { uid: 1000 });
+  expect([files.ledBy("/etc/x"), files.ledBy("/x")]).toEqual([1000, null]);
+});
+
+test("what a program writes is told as it comes, and nothing of a stream that it leaves empty", async () => {
+  const host = new MemoryHost({
+    programs: {
+      both: () => ({ stdout: "o", stderr: "e" }),
+      error: () => ({ stderr: "e" }),
+      none: () => ({}),
+    },
+  });
+  for (const [name, told] of [
+    ["both", ["stdout o", "stderr e"]],
+    ["error", ["stderr e"]],
+    ["none", []],
+  ] as const) {
+    const pieces: string[] = [];
+    const onOutput = (stream: string, bytes: Uint8Array): void =>
+      void pieces.push(`${stream} ${Buffer.from(bytes).toString()}`);
+    await host.run({ argv: [name], onOutput }, new AbortController().signal);
+    expect(pieces).toEqual(told);
+  }
+});
+
+test("root and its group are there unless others are named", () => {
+  const names = ({ users }: MemoryHost): unknown => [
+    users.userName(0),
+    users.groupName(0),
+    users.groupId("root"),
+  ];
+  expect(names(new MemoryHost())).toEqual(["root", "root", 0]);
+  expect(names(new MemoryHost({ users: { web: 33 }, groups: { www: 0 } }))).toEqual([null, "www", null]);
+});
+
 test("users that are not there are null", () => {
   const { users } = new MemoryHost({ users: { root: 0, web: 33 } });
   expect([users.userId("web"), users.userName(33), users.userId("db"), users.groupName(33)]).toEqual([
