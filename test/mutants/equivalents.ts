@@ -45,6 +45,31 @@ export const equivalents: readonly Equivalent[] = [
     reason: "What the log begins behind is told with a page of any size.",
   },
   {
+    file: "lib/host/local-files.ts",
+    line: `return (linksOf === null ? readdirSync(real) : listOpen(real)).sort();`,
+    replacement: `false`,
+    reason:
+      "A folder that is opened first has the same names; where nobody can swap it, that is only slower.",
+  },
+  {
+    file: "lib/host/local-paths.ts",
+    line: `if (known) {`,
+    replacement: `{}`,
+    reason: "Without what is known the same folder is found, by its way from the top.",
+  },
+  {
+    file: "lib/host/local-subreaper.ts",
+    line: `child.once("error", () => child.pid === undefined && children.delete(child));`,
+    replacement: `() => undefined`,
+    reason: "What could not be started has no number, and is passed over where numbers are asked for.",
+  },
+  {
+    file: "lib/host/local-subreaper.ts",
+    line: `seen = zombies.filter((zombie) => !isKnown(zombie));`,
+    replacement: `zombies`,
+    reason: "One more look finds those gone that were taken note of.",
+  },
+  {
     file: "lib/idempotency/idempotency-service.ts",
     line: `await this.#keep(claim, "refused", { code, message, details, issues });`,
     replacement: `""`,
