@@ -69,6 +69,12 @@ const path = "path:/conf";
 const begun = (journal: OperationJournal, of?: ResolvedResource, removal = false): void =>
   journal.begun(uuid(1), { identity: path, removal, ...(of && { resource: of }) });
 
+/** Begins a change of what is not there before it. */
+function beginsAnew(journal: OperationJournal): void {
+  journal.captured(uuid(1), [{ resource: confLater, prior: absent }]);
+  begun(journal);
+}
+
 const cases: [name: string, cut: Cut, ours: AppliedResource[]][] = [
   [
     "what the machine has lost is not ours where nobody knows in which start of the machine the operation ran",
@@ -102,6 +108,16 @@ const cases: [name: string, cut: Cut, ours: AppliedResource[]][] = [
       },
     },
     [{ resource: confLater, prior: null, changed: true, others: [ofBase] }],
+  ],
+  [
+    "what was ours with nothing to come back to is so in its new version, however the machine stands",
+    { before: [{ resource: conf, prior: null, changed: true }], write: beginsAnew },
+    [{ resource: confLater, prior: absent }],
+  ],
+  [
+    "what was only declared, and stands as before its first change, is not ours",
+    { before: [{ resource: conf, prior: null }], write: beginsAnew },
+    [{ resource: conf, prior: null }],
   ],
   [
     "a change of which nothing came leaves what was noted",
