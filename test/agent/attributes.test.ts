@@ -123,7 +123,8 @@ describe.runIf(process.platform === "linux")("collectAttributes", () => {
 
 describe("parseOsRelease", () => {
   it("reads quotes, escapes and comments", () => {
-    const text = '# comment\nA=plain\nB="two words"\nC=\'single\'\nD="say \\"hi\\""\nbroken\nE=\n';
+    const text =
+      '# comment\nA=plain\nB="two words"\nC=\'single\'\nD="say \\"hi\\""\nbroken\nE=\nF=half\rG=\n';
     expect(parseOsRelease(text)).toEqual({ A: "plain", B: "two words", C: "single", D: 'say "hi"', E: "" });
   });
 });
