@@ -77,6 +77,19 @@ describe("after a cut", () => {
     ],
     ["what it caused was done", [begun("path:/a"), result("a"), begun("script:m/load"), paid], []],
     [
+      "who owes ran for another reason",
+      [begun("path:/a"), result("load", { type: "script", identity: "m/load", action: "run" })],
+      ["load m/a 2"],
+    ],
+    [
+      "who owes was not changed by it",
+      [
+        begun("path:/a"),
+        result("load", { type: "script", identity: "m/load", outcome: "failed", caused_by: ["a"] }),
+      ],
+      ["load m/a 2"],
+    ],
+    [
       "it was done, and another began",
       [begun("path:/a"), paid, begun("path:/b")],
       ["load m/b 2", "then m/b 2"],

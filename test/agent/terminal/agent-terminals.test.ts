@@ -90,6 +90,25 @@ it("terminals that ended with their connection take no places of those of the ne
   expect([terminals.size, said]).toEqual([0, [expect.objectContaining({ type: "terminal.closed" })]]);
 });
 
+it("what a program prints goes out at once as long as it is little, and together where it is much", async () => {
+  const { openPty, running } = silentPrograms();
+  const { terminals, shown } = create(openPty);
+  terminals.open(opening(1));
+  terminals.handle({ ...opening(1), type: "terminal.grant", through: 10_000_000 });
+  const print = (bytes: number): void => running[0]!.output(new Uint8Array(bytes));
+  for (let piece = 0; piece < 9; piece += 1) print(1_024);
+  // The first eight kibibytes are sent as they come; what follows within a millisecond waits for the rest of it.
+  expect(shown.map(({ length }) => length)).toEqual(Array(8).fill(1_024));
+  for (let piece = 0; piece < 62; piece += 1) print(1_024);
+  expect(shown).toHaveLength(8);
+  // A frame that is full does not wait.
+  print(1_024);
+  expect(shown.slice(8).map(({ length }) => length)).toEqual([65_536]);
+  print(1);
+  await waitFor(() => expect(shown.slice(9).map(({ length }) => length)).toEqual([1]));
+  terminals.endAll();
+});
+
 it("one that is closed twice is ended at once, and one that goes on printing as well", () => {
   const { openPty, running, killed, hungUp } = silentPrograms();
   const { terminals } = create(openPty);
