@@ -20,7 +20,6 @@ export class OperationProgress {
   readonly #clock: Clock;
   readonly #sink: ProgressSink;
   #results: ResourceResult[] = [];
-  #hasFreshOutput = false;
   #timer: Timer | null = null;
 
   constructor(
@@ -44,7 +43,6 @@ export class OperationProgress {
   addOutput(output: ResourceOutput): void {
     this.#sendResults();
     this.output.add(output);
-    this.#hasFreshOutput = true;
     this.#arm();
   }
 
@@ -57,8 +55,6 @@ export class OperationProgress {
   }
 
   #sendOutput(): void {
-    if (!this.#hasFreshOutput) return;
-    this.#hasFreshOutput = false;
     const pieces = this.output.takeFresh();
     for (let at = 0; at < pieces.length; at += maxPieces) {
       const output = pieces.slice(at, at + maxPieces);

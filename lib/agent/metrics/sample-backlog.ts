@@ -268,7 +268,7 @@ function textOf(path: string): string {
 
 function removeQuietly(path: string): void {
   try {
-    rmSync(path, { force: true });
+    rmSync(path);
   } catch {
     // It is read again after the next start, and the orchestrator has it already.
   }
