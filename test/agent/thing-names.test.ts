@@ -4,8 +4,8 @@ import { bootOf, changesOf, identitiesOf, resourcesOf } from "../../lib/agent/cu
 import type { JournalRecord } from "../../lib/agent/journal-record.ts";
 import { ThingNames } from "../../lib/agent/thing-names.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
-import { resourceTypes } from "../../lib/state/resources/index.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { resource, uuid } from "../support/agent-commands.ts";
 
