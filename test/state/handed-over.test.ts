@@ -4,6 +4,7 @@ import type { Host } from "../../lib/host/host.ts";
 import type { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { wholeMachine } from "../support/machine/whole-machine.ts";
 import { raceBefore } from "../support/racing-host.ts";
 import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
@@ -198,4 +199,35 @@ test("a copy of what stood is on disk before it is noted, and both before the ch
     onBegun: () => order.push("changed"),
   });
   expect(order).toEqual(["on disk", "noted", "changed", "on disk"]);
+});
+
+test.each<[mode: RunMode, isThere: boolean]>([
+  ["apply", true],
+  ["plan", true],
+  ["plan", false],
+  ["check", false],
+])("a run that changes nothing hands nothing over, and keeps no copy: %s", async (mode, isThere) => {
+  const state = new StateFixture(wholeMachine());
+  state.write("/conf", "theirs");
+  const desired = declare([{ type: "file", path: "/conf", content: isThere ? "theirs" : "ours" }]);
+  const calls: string[] = [];
+  const save = state.host.backups.save.bind(state.host.backups);
+  state.host.backups.save = (path, options) => (calls.push(`copy of ${path}`), save(path, options));
+  await state.run(mode, desired, { beforeChanges: async () => void calls.push("handed over") });
+  expect([calls, state.host.barriers]).toEqual([[], 0]);
+});
+
+test("what stands behind a link is handed over when the run has led that there, and not what stood behind it before", async () => {
+  const state = new StateFixture(wholeMachine());
+  for (const folder of ["/w", "/w/one", "/w/two"]) state.host.files.makeDirectory(folder, { mode: 0o755 });
+  state.host.files.makeSymlink("/w/cur", "one");
+  const handed: string[][] = [];
+  const desired = declare([
+    { id: "l", type: "symlink", path: "/w/cur", target: "two" },
+    { id: "f", type: "file", path: "/w/cur/f", content: "ours" },
+  ]);
+  const { status } = await state.run("apply", desired, {
+    beforeChanges: async (captured) => void handed.push(captured.map(({ identity }) => identity)),
+  });
+  expect([status, handed]).toEqual(["succeeded", [["path:/w/cur"], ["path:/w/two/f"]]]);
 });

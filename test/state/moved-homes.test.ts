@@ -109,3 +109,21 @@ test("a key that is to be absent comes back in the home that had it", async () =
   await succeed(state, declare([user("/home/u"), keyOf({ ensure: "absent" })]));
   expect(keysIn(state, "/w/u")).toBe(theirs);
 });
+
+test("a key stays where it is while its home is only spelled otherwise", async () => {
+  const state = new StateFixture(wholeMachine());
+  const accounts = state.read("/etc/passwd");
+  const spelled = (home: string): void =>
+    state.write("/etc/passwd", `${accounts}u:x:1700:1700::${home}:/bin/sh\n`);
+  state.host.files.makeDirectory("/w", { mode: 0o755 });
+  state.host.files.makeDirectory("/w/u", { mode: 0o755, ...owner });
+  spelled("/w/u/");
+  await succeed(state, declare([keyOf()]));
+  for (const home of ["/w/u", "/w/u//", "/w/u/"]) {
+    spelled(home);
+    const { results } = await state.run("plan", declare([keyOf()]));
+    expect(results).toMatchObject([{ resource_id: "k", outcome: "unchanged" }]);
+  }
+  await succeed(state, []);
+  expect(keysIn(state, "/w/u")).toBeNull();
+});

@@ -121,6 +121,63 @@ test("of what was applied by two paths, what stood before the first comes back",
   expect(state.read("/etc/real/x")).toBe("theirs");
 });
 
+test.each([
+  ["changed without a copy", { content: "a", backup: false }, "b"],
+  ["found as it is to be", { content: "theirs" }, "theirs"],
+])("where the first of two paths was %s, that is what counts", async (_how, first, left) => {
+  const state = machine();
+  state.write("/etc/real/x", "theirs");
+  await state.run("apply", declare([{ id: "a", type: "file", path: "/etc/alias/x", ...first }]));
+  // As an agent left it that did not know better.
+  const { applied } = state;
+  state.applied = [];
+  const second = declare([{ id: "b", ...file("/etc/real/x", "b") }]);
+  await state.run("apply", second);
+  state.applied = [...applied, ...state.applied];
+  await state.run("apply", second);
+  await state.run("apply", []);
+  expect([state.read("/etc/real/x"), state.applied]).toEqual([left, []]);
+});
+
+test("a unit whose folder is a link is the file behind it", async () => {
+  const state = machine();
+  state.host.files.makeDirectory("/etc/systemd", { mode: 0o755 });
+  state.host.files.makeSymlink("/etc/systemd/system", "/etc/real");
+  const unit = { type: "systemd_unit", name: "a.service", content: "[Unit]\n" };
+  await expect(state.run("plan", two(unit, file("/etc/real/a.service")))).rejects.toMatchObject({
+    code: "RESOURCE_CONFLICT",
+    message: "one/r and two/r describe path:/etc/real/a.service differently.",
+  });
+});
+
+/** What two modules may say of one place by its two ways, and of two places in one folder. */
+const inHis: Record<string, [one: JsonObject, other: JsonObject]> = {
+  "two files": [file("/home/web/cur/x", "a"), file("/home/web/data/x", "b")],
+  "two blocks": [
+    { type: "block", path: "/home/web/cur/x", content: "a", create: true },
+    { type: "block", path: "/home/web/data/x", content: "b", create: true },
+  ],
+};
+
+test.each(Object.entries(inHis))(
+  "%s are one thing where the link is the owner's of what it leads to",
+  async (_what, [one, other]) => {
+    const state = machine();
+    const web = { uid: 33, gid: 33 };
+    state.host.files.makeDirectory("/home", { mode: 0o755 });
+    for (const folder of ["/home/web", "/home/web/data"])
+      state.host.files.makeDirectory(folder, { mode: 0o755, ...web });
+    state.host.files.makeSymlink("/home/web/cur", "data", web);
+    await expect(state.run("plan", two(one, other))).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^one\/r and two\/r describe .*\/home\/web\/data\/x.* differently\.$/,
+      ) as string,
+    });
+    const elsewhere = { ...other, path: "/home/web/data/y" };
+    expect((await state.run("plan", two(one, elsewhere))).status).not.toBe("partial");
+  },
+);
+
 test("a purge knows what is declared through a link", async () => {
   const state = machine();
   const desired = declare([

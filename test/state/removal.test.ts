@@ -255,6 +255,17 @@ test("a run without a person leaves what is not desired any more, says so, and t
   expect(state.host.files.stat("/srv")).toBeNull();
 });
 
+test("what is held back stays ours, though it stands as it did before us by then", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  await state.run("apply", declare([{ ...inside, path: "/conf" }]));
+  state.write("/conf", "theirs");
+  expect(outcomes(await state.run("apply", [], { holdRemovals: true }))).toEqual(["inside skipped"]);
+  expect(state.applied).toHaveLength(1);
+  expect(outcomes(await state.run("apply", []))).toEqual(["inside unchanged"]);
+  expect(state.applied).toEqual([]);
+});
+
 test("a removal that was cut off by a cancel is none that can't succeed", async () => {
   const state = new StateFixture();
   await state.run("apply", declare([{ ...inside, path: "/a" }]));

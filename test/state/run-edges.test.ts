@@ -8,6 +8,7 @@ import { resolveResource } from "../../lib/state/definition.ts";
 import { defineResourceType, type ResourceType } from "../../lib/state/resource-type.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { ChangeGuard } from "../../lib/state/run/state-run.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { settle } from "../support/deferred.ts";
 import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
 
@@ -115,10 +116,12 @@ test.each([
   });
   const state = new StateFixture(host);
   const cancel = new AbortController();
-  const { results } = await state.run("apply", declare([definition]), {
+  const { results, status } = await state.run("apply", declare([definition]), {
     signal: cancel.signal,
     onBegun: () => cancel.abort(new OrchestratorError("CANCELLED")),
   });
+  // Nothing was left to be done where it was finished.
+  expect(status).toBe(isEnded ? "cancelled" : "succeeded");
   expect(results[0]).toMatchObject(
     isEnded ? { outcome: "failed", code: "CANCELLED" } : { outcome: "changed" },
   );
@@ -160,3 +163,34 @@ test("work that somebody else had done is not undone because following a trigger
   await there.run("apply", []);
   expect(undone).toBe(1);
 });
+
+test.each([
+  ["stands still", 0, false],
+  ["goes on", 1, true],
+])(
+  "while time %s a run of many resources gives others their turn: %i ms a look",
+  async (_how, stepMs, gives) => {
+    let [nowMs, turns, isRunning] = [0, 0, true];
+    const clock = new FakeClock();
+    clock.monotonic = () => (nowMs += stepMs);
+    const count = (): void => {
+      turns += 1;
+      if (isRunning) setImmediate(count);
+    };
+    const desired = declare(
+      Array.from({ length: 200 }, (_, at) => ({
+        id: `f${at}`,
+        type: "file",
+        path: `/f${at}`,
+        ensure: "absent",
+      })),
+    );
+    const running = new StateFixture(createMachine(), clock).run("check", desired);
+    setImmediate(count);
+    const { status } = await running;
+    isRunning = false;
+    expect([status, turns > 20]).toEqual(["succeeded", gives]);
+    await settle();
+    if (!gives) expect(turns).toBeLessThan(3);
+  },
+);

@@ -67,6 +67,25 @@ describe.each(pairs)("of %s", (_what, one, other) => {
   });
 });
 
+test("a key that an earlier agent noted without its home leaves the line that another one has", async () => {
+  const [mine, theirs] = [
+    declare([{ id: "a", type: "authorized_key", user: "deploy", key }], "a"),
+    declare([{ id: "b", type: "line", path: keys, line: key }], "b"),
+  ];
+  await state.run("apply", mine, { scope: ["a"] });
+  await state.run("apply", theirs, { scope: ["b"] });
+  state.applied = state.applied.map((entry) => {
+    if (entry.resource.type !== "authorized_key") return entry;
+    const { home, ...spec } = entry.prior!.spec;
+    expect(home).toBe("/home/deploy");
+    return { ...entry, resource: mine[0]!, prior: { ...entry.prior!, spec } };
+  });
+  expect(outcomes(await state.run("apply", [], { scope: ["a"] }))).toEqual(["a unchanged"]);
+  expect(state.read(keys)).toBe(`${key}\n`);
+  await state.run("apply", [], { scope: ["a", "b"] });
+  expect(state.read(keys)).toBe("");
+});
+
 /** What an `authorized_key` would undo, apply after apply. */
 const fighting: [string, JsonObject][] = [
   ["a folder of another mode", { type: "directory", path: "/home/deploy/.ssh", mode: "0750" }],
