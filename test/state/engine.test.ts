@@ -93,6 +93,13 @@ describe("failure", () => {
     expect(run.results[0]!.message).toBe('This agent knows no resource type "teapot".');
   });
 
+  test("of properties that the agent can't read is a result", async () => {
+    const [resource] = declare([file("a")]);
+    const run = await new StateFixture().run("apply", [{ ...resource!, spec: { path: "/a", mode: 7 } }]);
+    expect(run.results[0]).toMatchObject({ outcome: "failed", code: "VALIDATION_FAILED" });
+    expect(run.results[0]!.message).toBe("The properties can't be read by this agent.");
+  });
+
   test("of the last barrier is told with the results", async () => {
     const host = createMachine();
     let barriers = 0;
@@ -271,6 +278,10 @@ describe("time", () => {
     const run = await running;
     expect(run.status).toBe("timed_out");
     expect(outcomes(run)).toEqual(["a changed", "endless failed", "b skipped"]);
+    expect(run.results[1]).toMatchObject({
+      code: "RESOURCE_TIMEOUT",
+      message: "The run took longer than it may: SIGTERM ended it.",
+    });
   });
 });
 

@@ -4,10 +4,10 @@ import type { Host } from "../../lib/host/host.ts";
 import type { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
-import type { RunMode } from "../../lib/state/run/state-run.ts";
+import type { BegunChange, RunMode } from "../../lib/state/run/state-run.ts";
 import { wholeMachine } from "../support/machine/whole-machine.ts";
 import { raceBefore } from "../support/racing-host.ts";
-import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
+import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 /** A machine, and what was handed over of each thing when it was last changed. */
 class Handing {
@@ -230,4 +230,30 @@ test("what stands behind a link is handed over when the run has led that there, 
     beforeChanges: async (captured) => void handed.push(captured.map(({ identity }) => identity)),
   });
   expect([status, handed]).toEqual(["succeeded", [["path:/w/cur"], ["path:/w/two/f"]]]);
+});
+
+test("what is ours is not handed over again, also where somebody watches it: the change itself tells what is wanted now", async () => {
+  const state = new StateFixture(createMachine());
+  state.write("/conf", "theirs");
+  const follower = { id: "s", type: "script", run: "touch done", run_on: ["f"] };
+  const apply = async (content: string | null): Promise<unknown> => {
+    const handed: string[] = [];
+    let [begun, barriers]: [BegunChange | null, number] = [null, state.host.barriers];
+    const conf = { id: "f", type: "file", path: "/conf", content: content ?? "" };
+    await state.run("apply", declare(content === null ? [] : [conf, follower]), {
+      beforeChanges: async (captured) => void handed.push(...captured.map(({ identity }) => identity)),
+      onBegun(change) {
+        if (change.identity !== "path:/conf") return;
+        begun = change;
+        barriers = state.host.barriers - barriers;
+      },
+    });
+    return { begun, isHanded: handed.includes("path:/conf"), barriers };
+  };
+  const begun = { identity: "path:/conf", removal: false };
+  expect(await apply("one")).toEqual({ begun, isHanded: true, barriers: 1 });
+  const spec = expect.objectContaining({ content: "two" }) as unknown;
+  const resource = expect.objectContaining({ resource_id: "f", spec }) as unknown;
+  expect(await apply("two")).toEqual({ begun: { ...begun, resource }, isHanded: false, barriers: 0 });
+  expect(await apply(null)).toEqual({ begun: { ...begun, removal: true }, isHanded: false, barriers: 0 });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { OrchestratorError } from "../../lib/errors.ts";
 import { hostError } from "../../lib/host/host-error.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -19,16 +20,37 @@ function machine(): MemoryHost {
   return host;
 }
 
+/** A run with one resource. */
+function alone() {
+  const desired = declare([conf]);
+  return { resource: desired[0]!, run: { desired, types: resourceTypes } };
+}
+
 test.each([
   ["/srv/site/a/b", "missing: /srv/site"],
   ["/srv/gone/a", "missing: /disk"],
   ["/srv/again/a", "missing: /disk"],
   ["/srv/link/a/b", "missing: /srv/link/a"],
 ])("what is missing for %s is what somebody has to make", (path, message) => {
-  const [resource] = declare([conf]);
-  const within = { resource: resource!, run: { desired: [resource!], types: resourceTypes } };
-  const named = nameMissing(hostError(path, "ENOENT"), machine(), within);
+  const named = nameMissing(hostError(path, "ENOENT"), machine(), alone());
   expect(named).toMatchObject({ code: "HOST_ERROR", message });
+});
+
+const { details } = hostError("/srv/site/a", "ENOENT");
+
+test.each<[what: string, error: unknown]>([
+  ["itself", hostError("/srv/site", "ENOENT")],
+  ["nothing any more", hostError("/srv/link", "ENOENT")],
+  ["what the link leads to that is asked for", hostError("/srv/gone", "ENOENT")],
+  ["what is behind links in a circle", hostError("/srv/circle/a", "ENOENT")],
+  ["what is named from elsewhere", hostError("srv/site/a", "ENOENT")],
+  ["nothing: it is refused", hostError("/srv/site/a", "EACCES")],
+  ["something to a program", new OrchestratorError("COMMAND_FAILED", { details })],
+  ["something, as somebody else says", Object.assign(new Error("no"), { details })],
+])("where what is missing is %s, that is told as it was", (_what, error) => {
+  const host = machine();
+  host.files.makeSymlink("/srv/circle", "circle");
+  expect(nameMissing(error, host, alone())).toBe(error);
 });
 
 /** What is told of `conf`, which comes before what others declare. */

@@ -266,6 +266,22 @@ test("what is held back stays ours, though it stands as it did before us by then
   expect(state.applied).toEqual([]);
 });
 
+test("beside a removal that fails, a folder that had its mode alone from us and is gone by then is forgotten", async () => {
+  const state = new StateFixture();
+  state.host.files.makeDirectory("/theirs", { mode: 0o755 });
+  const moded = { id: "moded", type: "directory", path: "/theirs", mode: "0700" };
+  await state.run("apply", declare([moded, folder, inside]));
+  state.host.files.removeDirectory("/theirs");
+  state.host.files.removeFile("/srv/a");
+  state.host.files.makeDirectory("/srv/a", {});
+  expect(outcomes(await state.run("apply", []))).toEqual([
+    "inside failed",
+    "folder unchanged",
+    "moded unchanged",
+  ]);
+  expect(state.applied.map(({ resource }) => resource.resource_id)).toEqual(["folder", "inside"]);
+});
+
 test("a removal that was cut off by a cancel is none that can't succeed", async () => {
   const state = new StateFixture();
   await state.run("apply", declare([{ ...inside, path: "/a" }]));

@@ -7,6 +7,7 @@ import { hostError } from "../../lib/host/host-error.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
 import { defineResourceType, type ResourceType } from "../../lib/state/resource-type.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import type { ChangeGuard } from "../../lib/state/run/state-run.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { settle } from "../support/deferred.ts";
@@ -51,6 +52,17 @@ test.each([1, 7, 8, 9, 30])(
     expect([status, most, looks]).toEqual(["succeeded", Math.min(count, 8), count]);
   },
 );
+
+test.each([
+  ["nothing", [], 1],
+  ["something, once more behind that,", [{ id: "f", type: "file", path: "/conf", content: "x" }], 2],
+])("an apply that changes %s looks at what is as it is to be %#", async (_what, before, times) => {
+  let looks = 0;
+  const { types, desired } = asked(3, async () => void (looks += 1));
+  const all = new Map([...resourceTypes, ...types]);
+  const { status } = await new StateFixture().run("apply", [...declare(before), ...desired], { types: all });
+  expect([status, looks]).toEqual(["succeeded", 3 * times]);
+});
 
 test("a resource that an agent did not know is known as soon as it has the type, and not any more without it", async () => {
   const { types, desired } = asked(1, async () => {});

@@ -86,6 +86,35 @@ test("a key that an earlier agent noted without its home leaves the line that an
   expect(state.read(keys)).toBe("");
 });
 
+describe.each(pairs)("of %s in one run", (_what, one, other) => {
+  test.each([
+    ["the first", one, other],
+    ["the second", other, one],
+  ])("%s goes without a change of what the other one has", async (_which, going, staying) => {
+    const [a, b] = [declare([{ id: "a", ...going }], "a"), declare([{ id: "b", ...staying }], "b")];
+    const scope = ["a", "b"];
+    expect((await state.run("apply", [...a, ...b], { scope })).status).toBe("succeeded");
+    for (const mode of ["plan", "apply"] as const)
+      expect(outcomes(await state.run(mode, b, { scope }))).toEqual(["a unchanged", "b unchanged"]);
+  });
+});
+
+test.each([
+  ["is edited", "ours", "theirs"],
+  ["has no end any more", "# END block\n", ""],
+])("a line goes also where what another one has in the text %s", async (_how, part, instead) => {
+  const [a, b] = [
+    declare([{ id: "a", ...line }], "a"),
+    declare([{ id: "b", ...block, content: "ours" }], "b"),
+  ];
+  await state.run("apply", b, { scope: ["b"] });
+  await state.run("apply", a, { scope: ["a"] });
+  const edited = state.read("/x").replace(part, instead);
+  state.write("/x", edited);
+  expect(outcomes(await state.run("apply", [], { scope: ["a"] }))).toEqual(["a changed"]);
+  expect(state.read("/x")).toBe(edited.replace("k=1\n", ""));
+});
+
 /** What an `authorized_key` would undo, apply after apply. */
 const fighting: [string, JsonObject][] = [
   ["a folder of another mode", { type: "directory", path: "/home/deploy/.ssh", mode: "0750" }],
