@@ -41,6 +41,18 @@ const homes: [
     },
   ],
   [
+    "of its user to which a link of root's leads",
+    {
+      home: "/work/homes/deploy",
+      top: "/work/homes",
+      declared: { home: "/work/link" },
+      prepare({ host: { files } }) {
+        files.makeSymlink("/work/link", "/work/homes/deploy");
+        void files.setAttributes("/work/homes/deploy", { uid: 1000, gid: 1000 });
+      },
+    },
+  ],
+  [
     "that is spelled through a link",
     {
       home: "/work/homes/deploy",
@@ -107,6 +119,16 @@ test.each([
   const [account, folder] = declare([user({ home: "/work/homes/deploy", ...more }), purged("/work/homes")]);
   await state.run("apply", [{ ...account!, ...resolved }, folder!]);
   expect(state.host.files.list("/work/homes")).toEqual([]);
+});
+
+test("a home that a user leads elsewhere himself keeps nothing there from a purge", async () => {
+  const state = machine("/work/homes", "/work/conf.d", "/work/conf.d/.ssh");
+  await state.host.files.setAttributes("/work/homes", { uid: 1000, gid: 1000 });
+  state.host.files.makeSymlink("/work/homes/deploy", "/work/conf.d", { uid: 1000, gid: 1000 });
+  state.write("/work/conf.d/.ssh/authorized_keys", "his");
+  const desired = declare([purged("/work/conf.d"), user({ home: "/work/homes/deploy" })]);
+  expect(outcomes(await state.run("apply", desired))).toContain("d changed");
+  expect(state.host.files.list("/work/conf.d")).toEqual([]);
 });
 
 describe("a key that signs in", () => {

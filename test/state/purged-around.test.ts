@@ -53,6 +53,16 @@ describe.each(things)("a %s in a folder that is purged", (_type, definition, pat
   });
 });
 
+test("what comes back there when a file goes is purged in the same apply", async () => {
+  const state = machine();
+  state.write("/work/d/x", "theirs");
+  const file = declare([{ id: "x", type: "file", path: "/work/d/x", content: "1" }]);
+  await state.run("apply", [...folder, ...file]);
+  const run = await state.run("apply", folder);
+  expect(outcomes(run)).toEqual(["x changed", "d changed"]);
+  expect(state.host.files.list("/work/d")).toEqual([]);
+});
+
 test("a clone that somebody works in stays where its removal is refused, and goes once it may", async () => {
   const state = machine();
   const clone = declare([{ id: "g", type: "git", path: "/work/d/g", repository: repositoryUrl }]);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
+import { hostError } from "../../lib/host/host-error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ResourceTypes } from "../../lib/state/resource-type.ts";
 import { backupsOf } from "../../lib/state/resources/file/prior.ts";
@@ -160,6 +161,24 @@ test("a script whose work was done by somebody else and that only followed a cha
   expect(outcomes(first)).toEqual(["conf changed", "s changed"]);
   expect(outcomes(await state.run("apply", []))).toEqual(["s unchanged", "conf changed"]);
   expect(state.host.files.stat("/done")).not.toBeNull();
+});
+
+test.each([
+  ["can't be started", hostError("work", "ENOENT"), false],
+  ["does its work and gets no answer", new OrchestratorError("RESOURCE_TIMEOUT"), true],
+  ["does its work and breaks", new TypeError("no"), true],
+])("a script that %s is ours as far as it may have done anything", async (_how, error, isDone) => {
+  const work = (): object => {
+    if (isDone) state.write("/done", "");
+    throw error;
+  };
+  const undo = (): object => (state.host.files.removeFile("/done"), {});
+  const state: StateFixture = new StateFixture(createMachine({ work, undo }));
+  const script = { id: "s", type: "script", run: ["work"], creates: "/done", undo: ["undo"] };
+  expect(outcomes(await state.run("apply", declare([script])))).toEqual(["s failed"]);
+  expect(state.applied).toHaveLength(isDone ? 1 : 0);
+  expect(outcomes(await state.run("apply", []))).toEqual(isDone ? ["s changed"] : []);
+  expect(state.host.files.stat("/done")).toBeNull();
 });
 
 test("a failure in the middle still remembers what to come back to", async () => {

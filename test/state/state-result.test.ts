@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
-import { resourceResultSchema } from "../../lib/state/result.ts";
-import { failureParts, toResult } from "../../lib/state/run/state-result.ts";
+import { type ResourceResult, resourceResultSchema } from "../../lib/state/result.ts";
+import { failureParts, type ResultParts, toResult } from "../../lib/state/run/state-result.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const [open, secret] = [false, true].map(
@@ -51,4 +51,26 @@ test("a long sentence fits the wire as well", () => {
   const error = new OrchestratorError("HOST_ERROR", { message: `/${"x".repeat(5000)} is there.` });
   const result = toResult({ resource: open!, hides: "nothing" }, failureParts(open!, error), 5);
   expect(resourceResultSchema.parse(result).message).toHaveLength(4096);
+});
+
+test.each<Partial<ResourceResult>>([
+  { until: "m/a" },
+  { owed_since: "01890000-0000-7000-8000-000000000001" },
+  { skipped_because: "cancelled" },
+  { code: "INTERNAL" },
+  { message: "It broke." },
+  { exit_code: 0 },
+  {},
+])("a result says %j beside what every one says, and nothing else", (more) => {
+  const known: ResultParts = {
+    outcome: "unknown",
+    action: "update",
+    changes: [],
+    caused_by: ["a"],
+    attempts: 2,
+  };
+  const { resource_id, module, type, identity } = open!;
+  const named = { resource_id, module, type, identity };
+  const result = toResult({ resource: open!, hides: "nothing" }, { ...known, ...more }, 1.6);
+  expect(result).toStrictEqual({ ...named, ...known, duration_ms: 2, ...more });
 });

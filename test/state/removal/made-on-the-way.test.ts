@@ -268,3 +268,19 @@ test("of several folders on the way that another module declares each stays, and
   const isThere = (path: string): boolean => state.host.files.stat(path) !== null;
   expect(["/work/a", "/work/a/b", "/work/a/b/c"].map(isThere)).toEqual([true, true, false]);
 });
+
+test.each<[kind: string, definition: JsonObject]>([
+  ["file", { type: "file", content: "x" }],
+  ["link", { type: "symlink", target: "/etc" }],
+])(
+  "a folder on the way makes room for a %s that comes with the apply in which it goes",
+  async (kind, definition) => {
+    const state = await machine([]);
+    const made = { id: "d", type: "directory", path: "/work/a/b", parents: true };
+    await state.run("apply", declare([made]));
+    const coming = declare([{ id: "c", path: "/work/a", ...definition }]);
+    expect(outcomes(await state.run("plan", coming))).toEqual(["d would_change", "c would_change"]);
+    expect(outcomes(await state.run("apply", coming))).toEqual(["d changed", "c changed"]);
+    expect(state.host.files.stat("/work/a")?.kind).toBe(kind === "link" ? "symlink" : "file");
+  },
+);
