@@ -37,7 +37,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   // Before the room that holds them: all of its tests at once need more memory than there is.
   "lib/state/foreseen": ["test/state/foreseen", "test/state/plan-*.test.ts"],
   "lib/state/resources": ["test/state/resources", "test/state/removal"],
-  "lib/state/run": ["test/state/*.test.ts", "test/state/removal"],
+  "lib/state/run": [
+    "test/state/*.test.ts",
+    "test/state/removal",
+    "test/state/resources/archive/beside-others.test.ts",
+  ],
   "lib/state": ["test/state/*.test.ts", "test/state/resources/shared"],
   "lib/storage": ["test/storage", "test/faults/damage.test.ts", "test/faults/power-loss.test.ts"],
   "lib/transport": ["test/transport"],
