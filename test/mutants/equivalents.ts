@@ -313,6 +313,12 @@ export const equivalents: readonly Equivalent[] = [
     reason: "The paths are looked at once more, and lead where they led.",
   },
   {
+    file: "lib/state/text-edits.ts",
+    line: `return index < at ? [fightOf(claim, whole)] : [fightOf(whole, claim)];`,
+    replacement: `index <= at`,
+    reason: "The one at that place is the whole text itself, which was passed over.",
+  },
+  {
     file: "lib/storage/file/byte-reader.ts",
     line: `if (parts.length > 1) this.#rest = Buffer.concat(parts);`,
     replacement: `parts.length >= 1`,

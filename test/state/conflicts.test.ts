@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findConflicts } from "../../lib/state/conflicts.ts";
+import { findConflicts, findDifferences } from "../../lib/state/conflicts.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { declare } from "../support/state-fixture.ts";
 
@@ -97,4 +97,17 @@ test("what is to be gone, too, stands elsewhere or is skipped does not", () => {
   expect(findConflicts([...gone, ...absent, ...beside, ...skipped], resourceTypes)).toEqual([]);
   const folder = declare([{ id: "d", type: "directory", path: "/srv/old" }], "one");
   expect(findConflicts([...folder, ...wanted()], resourceTypes)).toEqual([]);
+});
+
+const job = (user: string, more: object = {}) =>
+  declare([{ id: "j", type: "cron", name: "job", user, command: "true", hour: 1, ...more }], user);
+
+test("of one thing that two resources name differently only what they say beside its name counts", () => {
+  const aThing = (): string => "cron:job of root";
+  expect(findDifferences([...job("root"), ...job("0")], resourceTypes, aThing)).toEqual([]);
+  expect(findDifferences([...job("root"), ...job("0", { hour: 2 })], resourceTypes, aThing)).toMatchObject([
+    { identity: aThing(), message: "root/j and 0/j describe cron:job of root differently." },
+  ]);
+  const [one, other] = [declare(file("a"), "one"), declare([{ ...file("a")[0], path: "/motd" }], "two")];
+  expect(findDifferences([...one, ...other], resourceTypes, () => "path:/etc/motd")).toEqual([]);
 });

@@ -121,15 +121,23 @@ test.each([
   expect(state.host.files.list("/work/homes")).toEqual([]);
 });
 
-test("a home that a user leads elsewhere himself keeps nothing there from a purge", async () => {
-  const state = machine("/work/homes", "/work/conf.d", "/work/conf.d/.ssh");
-  await state.host.files.setAttributes("/work/homes", { uid: 1000, gid: 1000 });
-  state.host.files.makeSymlink("/work/homes/deploy", "/work/conf.d", { uid: 1000, gid: 1000 });
-  state.write("/work/conf.d/.ssh/authorized_keys", "his");
-  const desired = declare([purged("/work/conf.d"), user({ home: "/work/homes/deploy" })]);
-  expect(outcomes(await state.run("apply", desired))).toContain("d changed");
-  expect(state.host.files.list("/work/conf.d")).toEqual([]);
-});
+test.each([
+  ["root's", 0, []],
+  ["his own", 1000, [".ssh"]],
+])(
+  "a home that a user leads to a folder that is %s keeps what is his there from a purge",
+  async (_whose, uid, left) => {
+    const state = machine("/work/homes", "/work/conf.d", "/work/conf.d/.ssh");
+    await state.host.files.setAttributes("/work/homes", { uid: 1000, gid: 1000 });
+    await state.host.files.setAttributes("/work/conf.d", { uid });
+    state.host.files.makeSymlink("/work/homes/deploy", "/work/conf.d", { uid: 1000, gid: 1000 });
+    for (const name of [".ssh/authorized_keys", "stray"]) state.write(`/work/conf.d/${name}`, "x");
+    const account = { ...user({ home: "/work/homes/deploy" }), on_failure: "continue" };
+    const keyOfHis = { id: "k", type: "authorized_key", user: "deploy", key };
+    await state.run("apply", declare([purged("/work/conf.d"), account, keyOfHis]));
+    expect(state.host.files.list("/work/conf.d")).toEqual(left);
+  },
+);
 
 describe("a key that signs in", () => {
   const declaredKey: JsonObject = { id: "k", type: "authorized_key", user: "deploy", key };

@@ -80,3 +80,21 @@ test("a file and a folder at one path are about the same thing", () => {
     resourceIdentityKey({ type: "directory", identity: "/a" }, resourceTypes),
   );
 });
+
+test.each<[what: string, definition: JsonObject, message: string]>([
+  ["a script without an id", { type: "script", run: "x", creates: "/x" }, "This script needs an id."],
+  [
+    "an id that is too long by default",
+    { type: "file", path: `/${"a".repeat(400)}` },
+    "Give it an id: its identity is no good as one.",
+  ],
+  ["an id with a line break", { type: "file", id: "a\nb", path: "/a" }, "must not hold control characters"],
+  [
+    "a trigger that its type does not have",
+    { type: "file", path: "/a", run_on: ["b"] },
+    "A file can't be made to run by a trigger.",
+  ],
+])("of %s people are told", (_what, definition, message) => {
+  const resolution = resolve(definition);
+  expect(resolution.ok ? [] : resolution.issues.map((issue) => issue.message)).toEqual([message]);
+});

@@ -1,6 +1,7 @@
 /** What is owed to resources that watch others: the strongest trigger, for as long as there is a cause. */
 import { describe, expect, it } from "vitest";
 import { OwedTriggers, type Watcher } from "../../lib/state/owed.ts";
+import { resourceResultSchema } from "../../lib/state/result.ts";
 import { triggers } from "../../lib/state/triggers.ts";
 
 const service: Watcher = {
@@ -58,5 +59,16 @@ describe("what is owed", () => {
     again.settle("service:db");
     expect(again.all().map(({ thing }) => thing)).toEqual(["service:web"]);
     expect(owed.all()).toHaveLength(2);
+  });
+
+  it("lists as many causes as a result may, and grows stronger by one more", () => {
+    const owed = new OwedTriggers([]);
+    const by = (at: number) => ({ key: `web/${at}`, trigger: "reload" as const, operationId: first });
+    for (let at = 0; at < 1999; at += 1) owed.incur(service, by(at));
+    expect(owed.incur(service, by(1999))).toBe(true);
+    expect(owed.incur(service, { ...by(2000), trigger: "restart" })).toBe(false);
+    const { trigger, causes = [] } = owed.of(service.thing) ?? {};
+    expect([trigger, causes.length, causes.at(-1)]).toEqual(["restart", 2000, "web/1999"]);
+    expect(resourceResultSchema.shape.caused_by.safeParse(causes).success).toBe(true);
   });
 });

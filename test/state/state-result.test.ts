@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
-import { type ResourceResult, resourceResultSchema } from "../../lib/state/result.ts";
+import {
+  countOutcomes,
+  outcomeSchema,
+  type ResourceResult,
+  resourceResultSchema,
+} from "../../lib/state/result.ts";
 import { failureParts, type ResultParts, toResult } from "../../lib/state/run/state-result.ts";
 import { declare } from "../support/state-fixture.ts";
 
@@ -73,4 +78,22 @@ test.each<Partial<ResourceResult>>([
   const named = { resource_id, module, type, identity };
   const result = toResult({ resource: open!, hides: "nothing" }, { ...known, ...more }, 1.6);
   expect(result).toStrictEqual({ ...named, ...known, duration_ms: 2, ...more });
+});
+
+test("outcomes are counted, and what is taken away beside them, where it is or would be", () => {
+  const result = (outcome: ResourceResult["outcome"], action: ResourceResult["action"]): ResourceResult =>
+    toResult({ resource: open!, hides: "nothing" }, { outcome, action }, 0);
+  const results = outcomeSchema.options.flatMap((outcome, at) =>
+    Array.from({ length: at + 1 }, () => [result(outcome, "remove"), result(outcome, "update")]).flat(),
+  );
+  expect(countOutcomes(results)).toEqual({
+    total: 42,
+    unchanged: 2,
+    changed: 4,
+    would_change: 6,
+    unknown: 8,
+    failed: 10,
+    skipped: 12,
+    removed: 5,
+  });
 });
