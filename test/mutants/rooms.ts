@@ -42,7 +42,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/state/removal",
     "test/state/resources/archive/beside-others.test.ts",
   ],
-  "lib/state": ["test/state/*.test.ts", "test/state/resources/shared", "test/modules/own-types.test.ts"],
+  "lib/state": ["test/state/*.test.ts", "test/state/resources/shared"],
   "lib/storage": ["test/storage", "test/faults/damage.test.ts", "test/faults/power-loss.test.ts"],
   "lib/transport": ["test/transport"],
   "lib/wire": ["test/wire"],

@@ -4,7 +4,7 @@ import { WorkBudget } from "../../lib/internal/work.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { findConflicts } from "../../lib/state/conflicts.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
-import { findFights, type TextClaim, type TextEdit } from "../../lib/state/text-edits.ts";
+import { findFights, modeEdit, type TextClaim, type TextEdit } from "../../lib/state/text-edits.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const file = (content: string, path = "/etc/conf"): JsonObject => ({ type: "file", path, content });
@@ -336,4 +336,16 @@ test("among many parts of a text the one is told that is in the way, and not com
 test("what costs more than the budget is told by nobody", () => {
   const { claims } = counted(parts.toSpliced(0, 0, whole));
   expect(findFights(claims, new WorkBudget(1_000))).toEqual([]);
+});
+
+test.each(["700", "0700"])("a mode is the same text with and without its leading zero: %s", (mode) => {
+  const [edit, ...more] = modeEdit("/home/deploy/.ssh", mode);
+  expect([edit?.of, edit?.edit?.(null), edit?.edit?.("0755"), edit?.cost?.("0755"), more]).toEqual([
+    "the mode of /home/deploy/.ssh",
+    "0700",
+    "0700",
+    0,
+    [],
+  ]);
+  expect(modeEdit("/home/deploy/.ssh", undefined)).toEqual([]);
 });
