@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { findConflicts, findDifferences } from "../../lib/state/conflicts.ts";
+import {
+  addByCondition,
+  type ByCondition,
+  conflictKeys,
+  fightConflict,
+  findConflicts,
+  findDifferences,
+  firstMeeting,
+  isTextKey,
+  textKey,
+} from "../../lib/state/conflicts.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { declare } from "../support/state-fixture.ts";
 
@@ -110,4 +120,55 @@ test("of one thing that two resources name differently only what they say beside
   ]);
   const [one, other] = [declare(file("a"), "one"), declare([{ ...file("a")[0], path: "/motd" }], "two")];
   expect(findDifferences([...one, ...other], resourceTypes, () => "path:/etc/motd")).toEqual([]);
+});
+
+test.each<
+  [wanted: [value: string, condition?: string][], condition: string | undefined, met: string | undefined]
+>([
+  [[], undefined, undefined],
+  [[["a"]], undefined, "a"],
+  [[["a"]], "x", "a"],
+  [[["a", "x"]], "x", "a"],
+  [[["a", "x"]], "y", undefined],
+  [[["a", "x"]], undefined, "a"],
+  [[["a", "x"], ["b"]], undefined, "a"],
+  [[["a", "x"], ["b"]], "x", "a"],
+  [[["a", "x"], ["b"]], "y", "b"],
+  [[["a"], ["b"]], "y", "a"],
+  [
+    [
+      ["a", "x"],
+      ["b", "x"],
+    ],
+    "x",
+    "a",
+  ],
+])("of %j what is wanted under the condition %j surely meets %j", (wanted, condition, met) => {
+  const all = new Map<string, ByCondition<string>>();
+  for (const [value, under] of wanted) addByCondition(all, "/a", { value, condition: under });
+  expect(firstMeeting(all.get("/a"), condition)).toBe(met);
+});
+
+test("only what shares a thing or a text may contradict each other", () => {
+  const line = declare([{ id: "l", type: "line", path: "/etc/motd", line: "a" }], "two");
+  const [ofFile, ofLine] = [declare(file("a")), line].map(([each]) => conflictKeys(each!, resourceTypes));
+  expect(ofFile).toEqual(["path:/etc/motd", textKey("/etc/motd")]);
+  expect(ofFile!.filter((key) => ofLine!.includes(key))).toEqual([textKey("/etc/motd")]);
+  expect([...ofFile!, "text"].map(isTextKey)).toEqual([false, true, false]);
+});
+
+test.each([
+  ["/etc/motd", "path:/etc/motd"],
+  ["the mode of /etc/motd", "the mode of /etc/motd"],
+])("a fight about %s is one about %s", (text, identity) => {
+  const [first] = declare(file("a"), "one");
+  const [second] = declare(file("b"), "two");
+  expect(fightConflict({ first: first!, second: second!, text, isWhole: false })).toEqual({
+    first: { module: "one", resource_id: "f" },
+    second: { module: "two", resource_id: "f" },
+    identity,
+    message:
+      `one/f and two/f undo each other's changes of ${text}: each apply would make both again. ` +
+      "Let only one of them say it.",
+  });
 });

@@ -95,6 +95,7 @@ test.each([0, 1])("about what is downloaded are refused where it stands on the m
     const { results } = await state.run(mode, desired);
     expect(results[1]).toMatchObject({ outcome: "failed", code: "RESOURCE_CONFLICT" });
     expect(results[1]!.message).toContain("m/f and m/l undo each other's changes of /etc/conf");
+    expect(results[1]!.message).toContain("One of them says the whole text");
     expect(results[1]!.message).not.toContain("applied apart");
     expect(state.read(conf)).toBe("a\nb\n");
   }
