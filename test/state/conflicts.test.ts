@@ -172,3 +172,16 @@ test.each([
       "Let only one of them say it.",
   });
 });
+
+test("what contradicts as a whole is told once, and what does so in a part beside it", () => {
+  const list = (module: string, name: string | string[], more: object = {}) =>
+    declare([{ id: "p", type: "package", name, ...more }], module);
+  const [one, other] = [list("one", "nginx", { version: "1.21" }), list("two", "nginx", { version: "1.22" })];
+  const told = (...all: (typeof one)[]): string[] =>
+    findConflicts(all.flat(), resourceTypes).map(({ message }) => message);
+  expect(told(one, other)).toEqual(["one/p and two/p describe package:nginx differently."]);
+  expect(told(one, list("two", "nginx", { version: "1.21" }))).toEqual([]);
+  expect(told(one, list("three", ["curl", "nginx"], { ensure: "absent" }))).toEqual([
+    "one/p and three/p describe package:nginx differently.",
+  ]);
+});
