@@ -199,6 +199,12 @@ export const equivalents: readonly Equivalent[] = [
     reason: "What was asked to end is passed over where it is looked at again.",
   },
   {
+    file: "lib/state/resources/shared/marked-lines.ts",
+    line: `if (text === "") return false;`,
+    replacement: `false`,
+    reason: "No marks stand in an empty text.",
+  },
+  {
     file: "lib/state/run/capture.ts",
     line: `return watching.length === 0 ? undefined : handOver([], run, watching);`,
     replacement: `false`,
@@ -245,6 +251,12 @@ export const equivalents: readonly Equivalent[] = [
     line: `this.#paths = links.size === 0 ? now : new RealPaths({ ...looking, links: reals });`,
     replacement: `false`,
     reason: "Without links both find the same.",
+  },
+  {
+    file: "lib/state/run/parts.ts",
+    line: `const younger = left.filter((parts) => parts.place > place);`,
+    replacement: `left`,
+    reason: "What older ones noted is taken over again behind that, and has the last word.",
   },
   {
     file: "lib/state/run/parts.ts",

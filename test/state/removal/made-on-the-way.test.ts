@@ -284,3 +284,21 @@ test.each<[kind: string, definition: JsonObject]>([
     expect(state.host.files.stat("/work/a")?.kind).toBe(kind === "link" ? "symlink" : "file");
   },
 );
+
+test.each<[what: string, definition: JsonObject, isThere: (state: StateFixture) => boolean]>([
+  ["its group", { type: "group", name: "deploy" }, (state) => /^deploy:/m.test(state.read("/etc/group"))],
+  [
+    "a file in its home",
+    { type: "file", path: "/home/deploy/notes", content: "x" },
+    ({ host: { files } }) => files.stat("/home/deploy") !== null && files.stat("/home/deploy/notes") !== null,
+  ],
+])("a user who goes leaves what the same apply lets go of: %s", async (_what, definition, isThere) => {
+  for (const removal of ["keep", "restore"]) {
+    const state = await machine([]);
+    await state.run("apply", declare([user, { id: "r", ...definition, removal }]));
+    expect(isThere(state)).toBe(true);
+    expect((await state.run("apply", [])).status).toBe("succeeded");
+    expect(isThere(state)).toBe(removal === "keep");
+    expect(state.read("/etc/passwd")).not.toContain("deploy:");
+  }
+});

@@ -1,4 +1,5 @@
 /** What is noted of what stood before, what a later version adds to it, and how people are told of a change. */
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { MemoryHost } from "../../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../../lib/json.ts";
@@ -47,12 +48,19 @@ test.each<[what: string, noted: JsonObject, now: JsonObject, made: JsonObject]>(
     { ...part, owner: "web" },
     { ...there, mode: "0600", owner: "web" },
   ],
-])("where %s, what was noted first counts", (_what, noted, now, made) => {
-  expect(addMissing({ type: "file", spec: noted }, { type: "file", spec: now })).toEqual({
-    type: "file",
-    spec: made,
-  });
-  const other = { type: "symlink", spec: noted };
+  [
+    "all is noted now, and all was",
+    { ...there, mode: "0600" },
+    { ...there, mode: "0644" },
+    { ...there, mode: "0600" },
+  ],
+])("where %s, what was noted first counts", (_what, spec, now, made) => {
+  const noted = { type: "file", spec };
+  const all = addMissing(noted, { type: "file", spec: now });
+  expect(all).toEqual({ type: "file", spec: made });
+  // What is the same is not handed over once more.
+  if (isDeepStrictEqual(made, spec)) expect(all).toBe(noted);
+  const other = { type: "symlink", spec };
   expect(addMissing(other, { type: "file", spec: now })).toBe(other);
 });
 

@@ -103,6 +103,7 @@ test.each<[text: string, content: string | null, made: string]>([
   [`a\n${marked}b\n`, null, "a\nb\n"],
   [`a\n${begin}\nb\n`, null, `a\n${begin}\nb\n`],
   [`${end}\n${begin}\n`, null, `${end}\n${begin}\n`],
+  [`a\n${end}`, null, `a\n${end}`],
 ])("between the marks of %j comes %j", (text, content, made) => {
   expect(writeMarked(text, "job", content)).toBe(made);
   const inside = content === null || content.endsWith("\n") || content === "" ? content : `${content}\n`;
