@@ -34,6 +34,9 @@ const rows: Record<string, [stood: string, stands: string, made: string]> = {
   "where all is another and less, at the end": ["a\nb\nc\nk=0\n", "x\n", "x\nk=0\n"],
   "in the place of ours, where nothing tells another": ["a\nk=0\nb\n", "x\ny\nk=9\nz\n", "x\ny\nk=0\nz\n"],
   "where they stood, though ours stand elsewhere": ["a\nk=0\nb\n", "a\nb\nk=9\n", "a\nk=0\nb\n"],
+  "at the first of two places that are as near": ["p\na\nk=0\nb\nq\n", "a\nb\na\nb\n", "a\nk=0\nb\na\nb\n"],
+  "in the place of ours, where what was below is another": ["a\nk=0\nb\n", "a\nx\nk=9\n", "a\nx\nk=0\n"],
+  "in the place of ours, where what was above is another": ["a\nk=0\nb\n", "k=9\nx\nb\n", "k=0\nx\nb\n"],
   "with the line breaks that the file has by now": ["a\nk=0\nb\n", "a\r\nb\r\n", "a\r\nk=0\r\nb\r\n"],
   "with a line break of its own, as long as the others have theirs": [
     "a\nk=0\r\nb\n",
