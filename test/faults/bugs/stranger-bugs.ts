@@ -230,4 +230,43 @@ export const strangerBugs: readonly Bug[] = [
     canonicalJson({ selector, modules, params });`,
     tests: ["test/assignments/changed-pins.test.ts"],
   },
+  {
+    name: "a forged announcement keeps those of the orchestrator out",
+    file: "lib/agent/discovery/announcement-listener.ts",
+    from: `    if (!isAnnouncementSigned(crypto, packet)) return "forged";
+    this.#checks.signed(address);
+    this.#newest.delete(key);
+    this.#newest.set(key, at);
+`,
+    to: `    this.#newest.delete(key);
+    this.#newest.set(key, at);
+    if (!isAnnouncementSigned(crypto, packet)) return "forged";
+    this.#checks.signed(address);
+`,
+    tests: ["test/agent/discovery/announcement-listener.test.ts"],
+  },
+  {
+    name: "a server that listens on IPv4 alone tells agents an address of IPv6",
+    file: "lib/discovery/announcements.ts",
+    from: `    ({ address, family, isLinkLocal }) =>
+      !isLinkLocal && (host === address || host === "::" || (host === "0.0.0.0" && family === 4)),`,
+    to: `    ({ address, isLinkLocal }) =>
+      !isLinkLocal && (host === address || host === "::" || host === "0.0.0.0"),`,
+    tests: ["test/discovery/own-url.test.ts"],
+  },
+  {
+    name: "completion asks the usual server whatever the line names",
+    file: "adapters/cli/completion/place.ts",
+    from: `      this.#keep(this.pending, word);
+      this.pending = null;`,
+    to: "      this.pending = null;",
+    tests: ["test/adapters/cli/completion-names.test.ts"],
+  },
+  {
+    name: "a time zone with a sign or a dash is refused",
+    file: "lib/schedules/schedule.ts",
+    from: String.raw`/^[A-Za-z][\w+/-]{0,63}$/`,
+    to: String.raw`/^[A-Za-z][\w/]{0,63}$/`,
+    tests: ["test/schedules/croner-cron.test.ts"],
+  },
 ];
