@@ -15,7 +15,8 @@ import type {
   Grounds,
   OperationDocument,
 } from "../../lib/operations/documents.ts";
-import { countOutcomes, type ResourceResult } from "../../lib/state/result.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
+import { operationDocument } from "../support/operation-document.ts";
 
 const module = (operation_id: string, more: Partial<AppliedModule> = {}): AppliedModule => ({
   revision: 1,
@@ -29,23 +30,14 @@ const stateOf = (
   modules: AgentStateDocument["modules"],
   more: Partial<AgentStateDocument> = {},
 ): AgentStateDocument => ({ node_id: "n", ...(modules && { modules }), ...more });
-const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument => ({
-  operation_id: "2",
-  kind: "apply",
-  node_id: "n",
-  agent_name: "web-1",
-  status: "succeeded",
-  modules: [{ name: "web", revision: 2 }],
-  counts: countOutcomes([]),
-  requested_by: "ada",
-  created_at: "2030-01-01T00:00:00.000Z",
-  snapshot: "s",
-  resource_count: 1,
-  timeout_seconds: 60,
-  allow_empty: false,
-  begun_at: 7,
-  ...more,
-});
+const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument =>
+  operationDocument({
+    operation_id: "2",
+    status: "succeeded",
+    modules: [{ name: "web", revision: 2 }],
+    begun_at: 7,
+    ...more,
+  });
 const resultOf = (of: string, more: Partial<ResourceResult>): ResourceResult => ({
   resource_id: "r",
   module: of,

@@ -4,28 +4,19 @@ import type { KnownFindings } from "../../lib/agents/findings.ts";
 import type { ApplyEnd } from "../../lib/operations/applied-modules.ts";
 import type { AgentStateDocument, OperationDocument } from "../../lib/operations/documents.ts";
 import { findingsAfter, isSettling } from "../../lib/operations/findings-after.ts";
-import { countOutcomes } from "../../lib/state/result.ts";
+import { operationDocument } from "../support/operation-document.ts";
 
 const at = (second: number): string => new Date(second * 1_000).toISOString();
-const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument => ({
-  operation_id: "2",
-  kind: "apply",
-  node_id: "n",
-  agent_name: "web-1",
-  status: "succeeded",
-  modules: [],
-  counts: countOutcomes([]),
-  requested_by: "ada",
-  created_at: at(10),
-  started_at: at(11),
-  finished_at: at(12),
-  snapshot: "s",
-  resource_count: 1,
-  timeout_seconds: 60,
-  allow_empty: false,
-  begun_at: 11_000,
-  ...more,
-});
+const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument =>
+  operationDocument({
+    operation_id: "2",
+    status: "succeeded",
+    created_at: at(10),
+    started_at: at(11),
+    finished_at: at(12),
+    begun_at: 11_000,
+    ...more,
+  });
 const { started_at: _begun, begun_at: _when, ...unbegun } = operationOf();
 const { begun_at: _unknown, ...ofEarlierVersion } = operationOf();
 const { finished_at: _end, ...unfinished } = operationOf();

@@ -2,24 +2,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { Lanes } from "../../lib/operations/lanes.ts";
-import { countOutcomes } from "../../lib/state/result.ts";
+import { operationDocument } from "../support/operation-document.ts";
 
-const operationOf = (operation_id: string, more: Partial<OperationDocument> = {}): OperationDocument => ({
-  operation_id,
-  kind: "apply",
-  node_id: "a",
-  agent_name: "web-1",
-  status: "queued",
-  modules: [],
-  counts: countOutcomes([]),
-  requested_by: "ada",
-  created_at: "2030-01-01T00:00:00.000Z",
-  snapshot: "s",
-  resource_count: 1,
-  timeout_seconds: 60,
-  allow_empty: false,
-  ...more,
-});
+const operationOf = (operation_id: string, more: Partial<OperationDocument> = {}): OperationDocument =>
+  operationDocument({ operation_id, node_id: "a", ...more });
 const nobodyAsked = { isUnanswered: () => false };
 
 let lanes: Lanes;

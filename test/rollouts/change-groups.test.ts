@@ -11,6 +11,7 @@ import { noRecap } from "../../lib/rollouts/recap.ts";
 import { correctionOf } from "../../lib/rollouts/rollout-corrections.ts";
 import { countOutcomes } from "../../lib/state/result.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { operationDocument } from "../support/operation-document.ts";
 import { OldOperations } from "../support/retention.ts";
 
 const counts = { ...countOutcomes([]), total: 3, changed: 2, removed: 1, unchanged: 1 };
@@ -120,23 +121,8 @@ describe("what an agent tells late of its operation of a rollout", () => {
     requested_by: { type: "operator", id: "1", name: "ada" },
     created_at: "2030-01-01T00:00:00.000Z",
   };
-  const of = (status: OperationDocument["status"], more: Partial<OperationDocument>): OperationDocument => ({
-    operation_id: "o",
-    kind: "apply",
-    node_id: "n",
-    agent_name: "web-1",
-    rollout_id: "r",
-    status,
-    modules: [],
-    counts,
-    requested_by: "ada",
-    created_at: "2030-01-01T00:00:00.000Z",
-    snapshot: "s",
-    resource_count: 1,
-    timeout_seconds: 60,
-    allow_empty: false,
-    ...more,
-  });
+  const of = (status: OperationDocument["status"], more: Partial<OperationDocument>): OperationDocument =>
+    operationDocument({ rollout_id: "r", status, counts, ...more });
   const before = of("unknown", { changes: "lost", counts: countOutcomes([]) });
   const after = of("succeeded", { changes: "a" });
   const keep = async (document: RolloutDocument, groups: GroupDocument[] = []): Promise<void> => {

@@ -7,6 +7,7 @@ import { noRecap } from "../../lib/rollouts/recap.ts";
 import { toMembers, toRollout, type Stretch } from "../../lib/rollouts/rollout-view.ts";
 import type { Targets } from "../../lib/rollouts/targets.ts";
 import { countOutcomes } from "../../lib/state/result.ts";
+import { operationDocument } from "../support/operation-document.ts";
 
 const plain: RolloutDocument = {
   rollout_id: "r",
@@ -25,22 +26,8 @@ const plain: RolloutDocument = {
   requested_by: { type: "operator", id: "1", name: "ada" },
   created_at: "2030-01-01T00:00:00.000Z",
 };
-const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument => ({
-  operation_id: "o",
-  kind: "apply",
-  node_id: "1",
-  agent_name: "web-1",
-  status: "succeeded",
-  modules: [],
-  counts: countOutcomes([]),
-  requested_by: "ada",
-  created_at: "2030-01-01T00:00:00.000Z",
-  snapshot: "s",
-  resource_count: 1,
-  timeout_seconds: 60,
-  allow_empty: false,
-  ...more,
-});
+const operationOf = (more: Partial<OperationDocument> = {}): OperationDocument =>
+  operationDocument({ node_id: "1", status: "succeeded", ...more });
 
 describe("a rollout", () => {
   const shown = {
