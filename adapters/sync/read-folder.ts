@@ -44,6 +44,8 @@ class Reader {
   readonly files: FolderFile[] = [];
   readonly faults: FolderFault[] = [];
   readonly #folder: string;
+  /** What is read of a file, until the next one is. */
+  readonly #buffer = Buffer.allocUnsafe(folderLimits.fileBytes + 1);
   #entries = 0;
   #bytes = 0;
 
@@ -87,7 +89,7 @@ class Reader {
 
   async #readFile(path: string): Promise<void> {
     try {
-      const bytes = await readBounded(join(this.#folder, path));
+      const bytes = await readBounded(join(this.#folder, path), this.#buffer);
       if (bytes === null)
         return this.#fault(path, `The file is larger than ${folderLimits.fileBytes / 1024} KiB.`);
       this.#bytes += bytes.length;
@@ -111,12 +113,11 @@ class Reader {
   }
 }
 
-/** Null where it is larger than a file may be, as it is found to be or as it grows meanwhile. */
-async function readBounded(path: string): Promise<Buffer | null> {
+/** The part of the buffer that holds the file; null where it is larger than one may be, as it is found to be or as it grows meanwhile. */
+async function readBounded(path: string, buffer: Buffer): Promise<Buffer | null> {
   // Neither a link that came meanwhile is followed, nor is a pipe waited for.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const buffer = Buffer.alloc(folderLimits.fileBytes + 1);
     let length = 0;
     while (length < buffer.length) {
       const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);

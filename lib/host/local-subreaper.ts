@@ -5,6 +5,7 @@
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";
 import { readFileSync } from "node:fs";
+import { type Clock, systemClock, type Timer } from "../clock.ts";
 import { libc } from "./libc.ts";
 import { listProcesses, processAt, type ProcessEntry } from "./process-table.ts";
 
@@ -45,7 +46,7 @@ function begin(): Subreaper | null {
   const started = notedChildren();
   const adopted = (): ProcessEntry[] => ownChildren().filter(({ pid }) => !started().has(pid));
   const reap = (pid: number): void => void waitpid(pid, null, WNOHANG);
-  reapWhatEnds({ adopted, reap });
+  process.on("SIGCHLD", reaperOf({ adopted, reap }, systemClock));
   return { adopted, reap };
 }
 
@@ -61,10 +62,14 @@ function notedChildren(): () => Set<number> {
   return () => new Set([...children].flatMap(({ pid }) => pid ?? []));
 }
 
-/** Never waits for just any child: Node would not hear of the end of its own. */
-function reapWhatEnds({ adopted, reap }: Subreaper): void {
+/**
+ * Takes note of the end of orphans. Never waits for just any child: Node would not hear of the end of its own.
+ *
+ * @returns To be called whenever a child may have ended.
+ */
+export function reaperOf({ adopted, reap }: Subreaper, clock: Clock): () => void {
   let seen: ProcessEntry[] = [];
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   const look = (): void => {
     timer = null;
     const zombies = adopted().filter(({ isZombie }) => isZombie);
@@ -74,8 +79,8 @@ function reapWhatEnds({ adopted, reap }: Subreaper): void {
     seen = zombies.filter((zombie) => !isKnown(zombie));
     if (seen.length > 0) lookSoon();
   };
-  const lookSoon = (): void => void (timer ??= setTimeout(look, secondLookMs).unref());
-  process.on("SIGCHLD", lookSoon);
+  const lookSoon = (): void => void (timer ??= clock.setTimer(secondLookMs, look));
+  return lookSoon;
 }
 
 function ownChildren(): ProcessEntry[] {

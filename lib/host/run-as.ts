@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { hostError } from "./host-error.ts";
+import { errnoOf, hostError, toHostError } from "./host-error.ts";
 import type { HostCommand, HostCommandResult } from "./host.ts";
 import type { LocalAccount } from "./local-users.ts";
 
@@ -89,12 +89,17 @@ function isThere(program: string, searchPath: string, cwd: string): boolean {
   return paths.some(isFile);
 }
 
+const leadsNowhere: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
+
 function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
-  } catch {
-    // Also below a file, or by links that lead nowhere: another folder of the search path may have it.
-    return false;
+  } catch (error) {
+    // Also below a file, or by links in a circle: another folder of the search path may have it.
+    if (leadsNowhere.has(errnoOf(error))) return false;
+    // Root itself may be kept from looking, as by a file server, where the user is not.
+    if (errnoOf(error) === "EACCES") return true;
+    throw toHostError(path, error);
   }
 }
 

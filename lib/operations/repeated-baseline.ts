@@ -43,13 +43,13 @@ export async function findRepeatable(
   return state;
 }
 
-/** By the fleet time: after a clock that was ahead, ids sort below those of that time. Those without one go by their ids. */
+/** By the fleet time: after a clock that was ahead, ids sort below those of that time. Those without one, or of one moment, go by their ids. */
 function isLater(
   { key, value }: StoredDocument<OperationDocument>,
   than: { key: string; value?: Readonly<OperationDocument> },
 ): boolean {
   const [begun, before] = [value.begun_at, than.value?.begun_at];
-  return begun === undefined || before === undefined ? key > than.key : begun > before;
+  return begun === undefined || before === undefined || begun === before ? key > than.key : begun > before;
 }
 
 /** The newest operations of an agent of one kind. */

@@ -4,11 +4,12 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { createAuthority, issueCertificate } from "../../adapters/cli/work/tls/authority.ts";
 import { dialWebSocket, type WebSocketDialOptions } from "../../lib/agent/websocket-dial.ts";
 import { tlsExporterLabel, type FrameSocket } from "../../lib/transport/socket.ts";
 import { maxFrameBytes } from "../../lib/wire/limits.ts";
+import { settleAll } from "../support/deferred.ts";
 
 interface Scene {
   server: WebSocketServer;
@@ -62,12 +63,16 @@ test("hands over what came before somebody listens, texts as texts and bytes as 
 });
 
 test("hands over nothing while it is paused, and all of it then", async () => {
-  const { other, heard, listen, socket } = await scene();
+  const { server, other, heard, listen, socket } = await scene();
   listen();
   socket.pause();
   other.send("one");
   other.send("two");
-  await new Promise<void>((resolve) => other.ping(() => resolve()));
+  // What is sent later than both has come by another way, there and back.
+  const second = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await once(second, "open");
+  await settleAll();
+  second.terminate();
   expect(heard).toEqual([]);
   socket.resume();
   await comes(heard, 2);

@@ -196,7 +196,7 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     const argv = ["/bin/sh", "-c", 'trap "" TERM; sh "$0" & wait; wait; sleep 300', sleeper] as const;
     const running = [false, true].map((asks) => host.run({ argv, asks, timeoutMs }, never));
     await eventually("both are noted", () => loggedProcesses(log).noted === 2);
-    const next = new LocalHost({ stateFolder: join(folder, "state"), holdBy });
+    const next = new LocalHost({ stateFolder: join(folder, "state"), clock: hurriedClock(20), holdBy });
     const left = await next.endLeftPrograms();
     expect(left).toEqual([
       { program: "/bin/sh", processes: expect.any(Number) },

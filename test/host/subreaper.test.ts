@@ -3,8 +3,9 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { becomeSubreaper, type Subreaper } from "../../lib/host/local-subreaper.ts";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { FakeClock } from "fleetwright/testing";
+import { becomeSubreaper, reaperOf, type Subreaper } from "../../lib/host/local-subreaper.ts";
 import { MarkedScopes, markVariable, terminalVariable } from "../../lib/host/marked-scope.ts";
 import { listProcesses, processAt, type ProcessEntry } from "../../lib/host/process-table.ts";
 
@@ -41,16 +42,10 @@ const pidsOf = (list: readonly { pid: number }[]): number[] => list.map(({ pid }
 describe.runIf(process.platform === "linux")("a process that adopts orphans", () => {
   let subreaper: Subreaper;
   beforeAll(() => {
-    vi.useFakeTimers({ toFake: ["setTimeout"] });
     const found = becomeSubreaper();
     if (!found) throw new Error("This process can't adopt any.");
     subreaper = found;
   });
-  afterAll(() => void vi.useRealTimers());
-
-  /** A thread does not hear of it by itself. */
-  const tellEnd = (): void => void process.emit("SIGCHLD", "SIGCHLD");
-
   test("is one for all who ask", () => {
     expect(becomeSubreaper()).toBe(subreaper);
   });
@@ -77,40 +72,6 @@ describe.runIf(process.platform === "linux")("a process that adopts orphans", ()
     expect(pidsOf(subreaper.adopted())).not.toContain(own.pid);
     for (const entry of subreaper.adopted()) expect(entry.parent).toBe(process.pid);
     expect(listProcesses().length).toBeGreaterThan(subreaper.adopted().length);
-  });
-
-  test("takes note of one that ended where nobody else has for a second", async () => {
-    const pid = await orphan();
-    process.kill(pid, "SIGKILL");
-    await until(() => processAt(pid)?.isZombie === true);
-    expect(pidsOf(subreaper.adopted())).toContain(pid);
-    tellEnd();
-    tellEnd();
-    await vi.advanceTimersByTimeAsync(secondLookMs);
-    // Another thread may have started it, and be about to hear of its end.
-    expect(processAt(pid)?.isZombie).toBe(true);
-    await vi.advanceTimersByTimeAsync(secondLookMs - 1);
-    expect(processAt(pid)?.isZombie).toBe(true);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(processAt(pid)).toBeNull();
-    // And of the next one, which nothing is known of yet.
-    const next = await orphan();
-    process.kill(next, "SIGKILL");
-    await until(() => processAt(next)?.isZombie === true);
-    tellEnd();
-    await vi.advanceTimersByTimeAsync(secondLookMs);
-    expect(processAt(next)?.isZombie).toBe(true);
-    await vi.advanceTimersByTimeAsync(secondLookMs);
-    expect(processAt(next)).toBeNull();
-  });
-
-  test("leaves the end of what it has started to who started it", async () => {
-    const child = started();
-    child.kill("SIGKILL");
-    tellEnd();
-    await vi.advanceTimersByTimeAsync(3 * secondLookMs);
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    expect(child.signalCode).toBe("SIGKILL");
   });
 
   test("waits for none that lives", async () => {
@@ -147,6 +108,64 @@ const entry = (of: Partial<ProcessEntry>): ProcessEntry => ({
   isEnding: false,
   environmentBytes: 0,
   ...of,
+});
+
+describe("the end of orphans", () => {
+  /** Orphans as they are now, and the numbers of those whose end was taken note of. */
+  const reaping = () => {
+    const clock = new FakeClock();
+    const state = { orphans: [] as ProcessEntry[], looks: 0 };
+    const reaped: number[] = [];
+    const adopted = (): ProcessEntry[] => {
+      state.looks += 1;
+      return state.orphans;
+    };
+    const reap = (pid: number): void => {
+      reaped.push(pid);
+      state.orphans = state.orphans.filter((each) => each.pid !== pid);
+    };
+    return { clock, state, reaped, tellEnd: reaperOf({ adopted, reap }, clock) };
+  };
+  const zombie = entry({ isZombie: true });
+
+  test("is taken note of where nobody else has for a second, and so is that of the next", async () => {
+    const { clock, state, reaped, tellEnd } = reaping();
+    for (const pid of [none, none + 1]) {
+      reaped.splice(0);
+      state.orphans = [{ ...zombie, pid }];
+      tellEnd();
+      tellEnd();
+      // Another thread may have started it, and be about to hear of its end.
+      await clock.advance(2 * secondLookMs - 1);
+      expect(reaped).toEqual([]);
+      await clock.advance(1);
+      expect(reaped).toEqual([pid]);
+    }
+    await clock.advance(10 * secondLookMs);
+    expect(state.looks).toBe(4);
+  });
+
+  test.each<[what: string, then: ProcessEntry[]]>([
+    ["is gone", []],
+    ["is another that has its number", [{ ...zombie, begun: 101 }]],
+    ["lives: it is another", [entry({ begun: 101 })]],
+  ])("is left to who took note of it: at the second look it %s", async (_what, then) => {
+    const { clock, state, reaped, tellEnd } = reaping();
+    state.orphans = [zombie];
+    tellEnd();
+    await clock.advance(secondLookMs);
+    state.orphans = then;
+    await clock.advance(secondLookMs);
+    expect(reaped).toEqual([]);
+  });
+
+  test("is not looked for while all of them live", async () => {
+    const { clock, state, reaped, tellEnd } = reaping();
+    state.orphans = [entry({})];
+    tellEnd();
+    await clock.advance(60 * secondLookMs);
+    expect([reaped, state.looks]).toEqual([[], 1]);
+  });
 });
 
 describe("the strays of a program", () => {

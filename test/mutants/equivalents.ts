@@ -61,7 +61,8 @@ export const equivalents: readonly Equivalent[] = [
     file: "lib/host/local-subreaper.ts",
     line: `child.once("error", () => child.pid === undefined && children.delete(child));`,
     replacement: `() => undefined`,
-    reason: "What could not be started has no number, and is passed over where numbers are asked for.",
+    reason:
+      "What could not be started has no number, and is passed over where numbers are asked for: it costs memory alone.",
   },
   {
     file: "lib/host/local-subreaper.ts",
@@ -152,12 +153,6 @@ export const equivalents: readonly Equivalent[] = [
     line: `done.addEventListener("abort", () => timer.cancel(), { once: true });`,
     replacement: `""`,
     reason: "What the timer aborts after two seconds is read no longer.",
-  },
-  {
-    file: "lib/operations/repeated-baseline.ts",
-    line: `return begun === undefined || before === undefined ? key > than.key : begun > before;`,
-    replacement: `begun >= before`,
-    reason: "An agent does one after the other: no two of its applies begin in one instant.",
   },
   ...[
     `const { rollout_id: rolloutId = "" } = after;`,
@@ -305,12 +300,6 @@ export const equivalents: readonly Equivalent[] = [
     line: `owner: owner === undefined ? [] : own,`,
     replacement: `["Stryker was here"]`,
     reason: "It is no path, and in no folder.",
-  },
-  {
-    file: "lib/state/run/state-item.ts",
-    line: `if (going.length > 0) await by(first.type)(gone, going, host, signal);`,
-    replacement: `going.length >= 0`,
-    reason: "Who is to make no changes makes none.",
   },
   {
     file: "lib/state/run/walk.ts",

@@ -77,6 +77,17 @@ test.each<[string, boolean, Other, ("before" | "after")?]>([
   ["an apply of another agent", true, { kind: "apply", status: "running", node_id: "b" }],
   ["an unknown apply that began later", false, { kind: "apply", status: "unknown", begun_at: begun + 1 }],
   ["an unknown apply that began before", true, { kind: "apply", status: "unknown", begun_at: begun - 1 }],
+  [
+    "an unknown apply that began in the same moment",
+    false,
+    { kind: "apply", status: "unknown", begun_at: begun },
+  ],
+  [
+    "an unknown apply that began in the same moment, made before",
+    true,
+    { kind: "apply", status: "unknown", begun_at: begun },
+    "before",
+  ],
   ["an unknown apply of an earlier version", false, { kind: "apply", status: "unknown" }],
   [
     "an unknown apply of an earlier version, made before",

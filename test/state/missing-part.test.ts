@@ -23,7 +23,7 @@ function machine(): MemoryHost {
 /** A run with one resource. */
 function alone() {
   const desired = declare([conf]);
-  return { resource: desired[0]!, run: { desired, types: resourceTypes } };
+  return { resource: desired[0]!, run: { desired, types: resourceTypes, mode: "apply" as const } };
 }
 
 test.each([
@@ -81,7 +81,14 @@ describe("what is missing and is made by a later resource", () => {
   const sourced = { id: "box", path: "/srv/tool", source: "/nowhere.tar" };
   test.each<[what: string, own: JsonObject, message: string]>([
     ["the folder", folder, inBox],
-    ["a folder on the way", { ...folder, path: "/srv/tool/etc" }, inBox],
+    ["a folder on the way, which needs it, too", { ...folder, path: "/srv/tool/etc" }, missing],
+    ["what is about the same path", { ...conf, id: "box" }, missing],
+    ["what waits for it", { ...folder, requires: ["conf"] }, missing],
+    [
+      "what watches it",
+      { id: "box", type: "script", run: "true", creates: "/srv/tool", run_on: ["conf"] },
+      missing,
+    ],
     ["an archive", { ...sourced, type: "archive" }, inBox],
     ["a clone", { id: "box", type: "git", path: "/srv/tool", repository: "/nowhere" }, inBox],
     ["a link", { id: "box", type: "symlink", path: "/srv/tool", target: "/data" }, inBox],
@@ -102,7 +109,10 @@ describe("what is missing and is made by a later resource", () => {
     const message = (ensure: "present" | "absent"): unknown => {
       const desired = declare([conf, { ...folder, ensure }]);
       const error = hostError("/srv/tool/etc/conf", "ENOENT");
-      return nameMissing(error, machine(), { resource: desired[0]!, run: { desired, types: resourceTypes } });
+      return nameMissing(error, machine(), {
+        resource: desired[0]!,
+        run: { desired, types: resourceTypes, mode: "apply" as const },
+      });
     };
     expect(message("present")).toMatchObject({ message: inBox });
     expect(message("absent")).toMatchObject({ message: missing });
@@ -110,7 +120,10 @@ describe("what is missing and is made by a later resource", () => {
 
   test("is not told to what is taken away, which comes first and can wait for nothing", () => {
     const [resource, box] = declare([conf, folder]);
-    const within = { resource: resource!, run: { desired: [box!], types: resourceTypes } };
+    const within = {
+      resource: resource!,
+      run: { desired: [box!], types: resourceTypes, mode: "apply" as const },
+    };
     const named = nameMissing(hostError("/srv/tool/etc/conf", "ENOENT"), machine(), within);
     expect(named).toMatchObject({ message: missing });
   });
@@ -123,13 +136,42 @@ describe("what is missing and is made by a later resource", () => {
     expect(results[0]).toMatchObject({ outcome: "failed", message: missing });
   });
 
+  test("is told of no module that waits for this one, or for which this one waits", async () => {
+    const [first] = declare([conf], "site");
+    const [box] = declare([folder], "tool");
+    const message = async (own: object, other: object): Promise<unknown> => {
+      const fixture = new StateFixture();
+      fixture.host.files.makeDirectory("/srv", {});
+      const { results } = await fixture.run("apply", [
+        { ...first!, ...own },
+        { ...box!, ...other },
+      ]);
+      return results[0]?.message;
+    };
+    expect(await message({}, {})).toMatch(/let module site require tool/);
+    expect(await message({}, { requires_modules: ["site"] })).toBe(missing);
+    expect(await message({ requires_modules: ["tool"] }, {})).toBe(missing);
+  });
+
+  test("is told of no resource for which it waits already, by others, and not by a drift check", () => {
+    const message = (mode: RunMode, own: JsonObject): unknown => {
+      const desired = declare([
+        { ...conf, ...own },
+        { id: "y", type: "script", run: "true", creates: "/y", requires: ["box"] },
+        folder,
+      ]);
+      const run = { desired, types: resourceTypes, mode };
+      return nameMissing(hostError("/srv/tool/etc/conf", "ENOENT"), machine(), {
+        resource: desired[0]!,
+        run,
+      });
+    };
+    expect(message("apply", {})).toMatchObject({ message: inBox });
+    expect(message("apply", { requires: ["y"] })).toMatchObject({ message: missing });
+    expect(message("check", {})).toMatchObject({ message: missing });
+  });
+
   test("is there once it is required", async () => {
-    expect(
-      await told("apply", [
-        { ...folder, path: "/srv/tool" },
-        { ...folder, id: "etc", path: "/srv/tool/etc" },
-      ]),
-    ).toBe(inBox);
     const fixture = new StateFixture();
     fixture.host.files.makeDirectory("/srv", {});
     const resources = [

@@ -258,7 +258,7 @@ export function isWanted({ skip, spec }: ResolvedResource): boolean {
   return !skip && spec["ensure"] !== "absent";
 }
 
-export function isWithin(path: string, folder: string): boolean {
+function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }
 

@@ -44,6 +44,14 @@ describe("the files of a fleet folder", () => {
     expect(await readFolder(folder)).toEqual({ files: isRead ? [{ path, text: "x: 1\n" }] : [], faults: [] });
   });
 
+  test("have their own text each, however long that of others is", async () => {
+    const folder = temporaryFolder();
+    const texts = ["x".repeat(folderLimits.fileBytes), "y", "", "z".repeat(9_000)];
+    texts.forEach((text, at) => put(folder, `${at}.yaml`, text));
+    const { files } = await readFolder(folder);
+    expect(files.map(({ text }) => text)).toEqual(texts);
+  });
+
   test("come by their names within each folder", async () => {
     const folder = temporaryFolder();
     const paths = ["B.yaml", "a.yaml", "b/1.yaml", "b/10.yaml", "b/2.yaml", "c.yaml"];
@@ -100,7 +108,7 @@ describe("a fault is told with its file", () => {
       { length: folderLimits.files + 1 },
       (_, at) => `${String(at).padStart(5, "0")}.yaml`,
     );
-    for (const name of names.slice(1)) put(folder, name);
+    for (const name of names.slice(1)) writeFileSync(join(folder, name), "");
     expect(await read(folder)).toEqual({ files: names.slice(1), faults: [] });
     put(folder, names[0]!);
     expect(await read(folder)).toEqual({

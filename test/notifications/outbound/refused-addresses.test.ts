@@ -105,8 +105,8 @@ describe("what no request is made to", () => {
 
   it.each(refused)("%s: %s", async (_why, url, error) => {
     const answer = await outbound.request(url, { method: "POST", body: "{}" });
-    expect(answer).toMatchObject({ ok: false, permanent: true });
-    expect(answer).toHaveProperty("error", expect.stringMatching(error));
+    const told = expect.stringMatching(error) as string;
+    expect(answer).toMatchObject({ ok: false, permanent: true, error: told });
   });
 
   it.each([
@@ -130,8 +130,8 @@ describe("what no request is made to", () => {
     ["93.184.215.14", 65_536, /the port is not valid/],
   ])("nor a connection to %j port %d", async (host, port, error) => {
     const answer = await outbound.connect(host, port, { tls: false });
-    expect(answer).toMatchObject({ ok: false, permanent: true });
-    expect(answer).toHaveProperty("error", expect.stringMatching(error));
+    const told = expect.stringMatching(error) as string;
+    expect(answer).toMatchObject({ ok: false, permanent: true, error: told });
   });
 
   it("says of a name that is not known that it may be asked for again", async () => {

@@ -1,5 +1,6 @@
 /** A clone that took the place of a file goes before the file comes back: with the patience and the care of any clone. */
 import { expect, test } from "vitest";
+import type { HostFiles } from "../../../lib/host/host.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { repositoryUrl, wholeMachine } from "../../support/machine/whole-machine.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
@@ -8,6 +9,17 @@ const path = "/w/t";
 const timeout_seconds = 60;
 const clone = { id: "r", type: "git", path, repository: repositoryUrl, timeout_seconds };
 const scope = ["a"];
+
+function empty(files: HostFiles, folder: string): void {
+  for (const name of files.list(folder)) {
+    const each = `${folder}/${name}`;
+    if (files.stat(each)?.kind !== "directory") files.removeFile(each);
+    else {
+      empty(files, each);
+      files.removeDirectory(each);
+    }
+  }
+}
 
 /** A machine on which a file was taken away for a clone. */
 async function machine(clock: FakeClock): Promise<StateFixture> {
@@ -55,4 +67,18 @@ test("a look at it that gets no answer has an end", async () => {
   expect(isOver).toBe(true);
   expect(outcomes(await running)).toEqual(["r changed"]);
   expect(state.read(path)).toBe("theirs");
+});
+
+test("what somebody put there after they emptied the clone stays, where a folder was before", async () => {
+  const state = new StateFixture(wholeMachine());
+  const { files } = state.host;
+  files.makeDirectory("/w", { mode: 0o755 });
+  files.makeDirectory(path, { mode: 0o755 });
+  for (const definition of [{ id: "r", type: "directory", path, mode: "0700" }, clone])
+    expect(outcomes(await state.run("apply", declare([definition], "a"), { scope }))).toEqual(["r changed"]);
+  empty(files, path);
+  state.write(`${path}/mine`, "x");
+  files.setAttributes(path, { mode: 0o711 });
+  await state.run("apply", [], { scope });
+  expect([files.list(path), files.stat(path)?.mode]).toEqual([["mine"], 0o755]);
 });
