@@ -1,7 +1,8 @@
 /** What a program of another user is started with, by the agent that is root. */
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { accountEnvironment, requireStarted, startAs } from "../../lib/host/run-as.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -76,6 +77,30 @@ test.runIf(isRoot).each<[what: string, program: string, path: string | undefined
   expect(start).toThrow(
     expect.objectContaining({ code: "HOST_ERROR", details: { path: at(program), errno: "ENOENT" } }),
   );
+});
+
+test.runIf(isRoot)("a name that no file can have is refused as what it is", () => {
+  const program = `/${"x".repeat(300)}`;
+  expect(() => startAs(account, { argv: [program], env: {}, ids: {} }, "/")).toThrow(
+    expect.objectContaining({ code: "HOST_ERROR", details: { path: program, errno: "ENAMETOOLONG" } }),
+  );
+});
+
+test.runIf(isRoot)("where root itself may not look, the user's own rights decide", () => {
+  const { statSync } = fs;
+  onTestFinished(() => {
+    Object.assign(fs, { statSync });
+    syncBuiltinESMExports();
+  });
+  const look = (path: fs.PathLike, ...more: []): unknown => {
+    if (String(path).startsWith("/shared/")) throw Object.assign(new Error("no"), { code: "EACCES" });
+    return statSync(path, ...more);
+  };
+  Object.assign(fs, { statSync: look });
+  syncBuiltinESMExports();
+  const start = (program: string): unknown => startAs(account, { argv: [program], env: {}, ids: {} }, "/");
+  expect(() => start("/shared/tool")).not.toThrow();
+  expect(() => start("/elsewhere/tool")).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
 });
 
 test("a user without a shell has that of the system, as su(1) says it", () => {
