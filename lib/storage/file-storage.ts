@@ -5,7 +5,7 @@ import type { Collection } from "./collection.ts";
 import { BlobGuard } from "./file/blob-guard.ts";
 import { CommitPump } from "./file/commit-pump.ts";
 import { effectsToText } from "./file/effects.ts";
-import { storageError, unusable } from "./file/errors.ts";
+import { storageError, takeEach, unusable } from "./file/errors.ts";
 import { resolveFileOptions, type FileStorageOptions } from "./file/file-storage-options.ts";
 import { FolderBackup } from "./file/folder-backup.ts";
 import { folderParts } from "./file/folder-parts.ts";
@@ -275,18 +275,17 @@ export class FileStorage implements Storage {
   async #close(): Promise<void> {
     this.#leases.clear();
     const { journal, logs, blobs, checkpoints } = this.#open;
-    // Each is done whatever became of those before it: the lock goes last, when nothing can be written any more, and always.
-    const failures: unknown[] = [];
     this.#watch?.end();
-    for (const step of [
-      () => Promise.all([this.#pump.idle(), blobs.settled()]),
+    // The lock goes last, when nothing can be written any more, and always.
+    await takeEach([
+      () => this.#pump.idle(),
+      () => blobs.settled(),
       () => this.#series.close(),
       () => checkpoints.settled(),
-      ...[...logs.values()].map((log) => () => log.close()),
-      () => journal.close(),
+      ...[...logs.values(), journal].map((each) => () => each.close()),
       async () => this.#lock?.release(),
-    ])
-      await Promise.resolve(step()).catch((error: unknown) => failures.push(error));
-    if (failures.length > 0) throw storageError(failures[0]);
+    ]).catch((error: unknown) => {
+      throw storageError(error);
+    });
   }
 }

@@ -67,6 +67,26 @@ describe("a torn end", () => {
     expect((await again.get("agents", "a"))?.value["n"]).toBe(30);
   });
 
+  test("is gone: nothing of it stands behind a shorter record that comes in its place", async () => {
+    let storage = await openStorage({ folder });
+    const head = readFileSync(join(folder, "head"));
+    const last = recordPlaces().at(-1) ?? 0;
+    await storage.commit(change("a", 4, "torn".repeat(200)));
+    await storage.close();
+    const content = readFileSync(journal);
+    content.fill(0, last + 700);
+    writeFileSync(journal, content);
+    writeFileSync(join(folder, "head"), head);
+    storage = await openStorage({ folder });
+    await storage.commit(change("a", 5));
+    await storage.close();
+    expect(readFileSync(journal, "latin1")).not.toContain("torn");
+    const warnings: string[] = [];
+    const logger: Logger = { debug() {}, info() {}, warn: (text) => void warnings.push(text), error() {} };
+    expect((await (await openStorage({ folder, logger })).get("agents", "a"))?.value["n"]).toBe(5);
+    expect(warnings).toEqual([]);
+  });
+
   test("whose beginning was lost is cut off", async () => {
     const last = recordPlaces().at(-2) ?? 0;
     const content = readFileSync(journal);

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -30,6 +31,18 @@ describe("the leak guard", () => {
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
     expect(await leakedSince(before, 0)).toEqual(["1 x ProcessWrap"]);
     child.kill("SIGKILL");
+    expect(await leakedSince(before)).toEqual([]);
+  });
+
+  it("finds a file and a folder that are still open, by their names, where the system shows them", async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "note");
+    writeFileSync(file, "hello");
+    const before = liveResources();
+    const handles = [await open(file, "r"), await open(folder, "r")];
+    const expected = process.platform === "linux" ? [`1 x ${file}`, `1 x ${folder}`] : [];
+    expect((await leakedSince(before, 0)).toSorted()).toEqual(expected.toSorted());
+    for (const handle of handles) await handle.close();
     expect(await leakedSince(before)).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
-/** What keeps this process alive, and what of it is new. */
+/** What keeps this process alive or holds files open, and what of it is new. */
+import { existsSync, readdirSync, readlinkSync } from "node:fs";
 
 /** Kind of resource, as Node names it -> how many there are. */
 export type ResourceCounts = ReadonlyMap<string, number>;
@@ -27,7 +28,10 @@ const { setTimeout: startTimer, setImmediate: startImmediate } = globalThis;
 globalThis.setTimeout = counting(globalThis.setTimeout);
 globalThis.setInterval = counting(globalThis.setInterval);
 
-/** Counts what keeps the process alive now. */
+const descriptors = "/proc/self/fd";
+const showsDescriptors = existsSync(descriptors);
+
+/** Counts what keeps the process alive now, and, where the system shows them, the files that are open. */
 export function liveResources(): ResourceCounts {
   const counts = new Map<string, number>();
   for (const kind of process.getActiveResourcesInfo()) {
@@ -35,6 +39,7 @@ export function liveResources(): ResourceCounts {
   }
   const running = runningTimers();
   if (running > 0) counts.set("Timeout", running);
+  for (const path of openFiles()) counts.set(path, (counts.get(path) ?? 0) + 1);
   return counts;
 }
 
@@ -54,6 +59,23 @@ export async function leakedSince(before: ResourceCounts, patienceMs = 2000): Pr
     leaked = difference(before, liveResources());
   }
   return leaked;
+}
+
+/** Paths of the files and folders that are open, without devices and what stands for the system itself. */
+function openFiles(): string[] {
+  if (!showsDescriptors) return [];
+  return readdirSync(descriptors)
+    .map((name) => targetOf(`${descriptors}/${name}`))
+    .filter((path) => path.startsWith("/") && !/^\/(dev\/(?!shm\/)|proc\/|sys\/)/.test(path));
+}
+
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(descriptor);
+  } catch {
+    // The one that listed them is closed again.
+    return "";
+  }
 }
 
 function runningTimers(): number {

@@ -9,7 +9,7 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { BlobWriter } from "../storage.ts";
 import type { Disk, DiskFile } from "./disk.ts";
-import { storageError } from "./errors.ts";
+import { storageError, takeEach } from "./errors.ts";
 
 /** What a writer needs of the blobs around it. */
 interface WriterEnds {
@@ -63,10 +63,9 @@ export class BlobFileWriter implements BlobWriter {
       await writeMark(mark, size);
       return new BlobFileWriter(disk, ends, { file, mark, size });
     } catch (error) {
-      await mark?.close();
-      await file.close();
       // One mark too many costs the next start a write, no more.
-      if (mark) await disk.remove(ends.mark).catch(() => {});
+      const removal = mark === null ? [] : [() => disk.remove(ends.mark)];
+      await takeEach([() => mark?.close(), () => file.close(), ...removal]).catch(() => {});
       throw error;
     }
   }
@@ -153,8 +152,7 @@ export class BlobFileWriter implements BlobWriter {
       await this.#disk.remove(this.#ends.mark).catch(() => {});
     } finally {
       this.#ends.closed();
-      await this.#mark.close();
-      await this.#file.close();
+      await takeEach([() => this.#mark.close(), () => this.#file.close()]);
     }
   }
 

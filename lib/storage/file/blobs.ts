@@ -87,18 +87,18 @@ export class BlobFiles {
       this.#refuseWhereWritten(path, id);
       await this.#settleDebt(path);
       const file = await this.#openExisting(path, "update");
-      const size = file === null ? 0 : await file.size();
       try {
+        const size = file === null ? 0 : await file.size();
         if (expectedSize !== undefined && expectedSize !== size) {
           const details = { blob: id, expected: expectedSize, actual: size };
           throw new OrchestratorError("REVISION_CONFLICT", { details });
         }
         if (file === null) await this.#create(path, bytes);
         else await this.#add(path, { file, size }, bytes);
+        return size + bytes.length;
       } finally {
         await file?.close();
       }
-      return size + bytes.length;
     });
   }
 
@@ -163,8 +163,10 @@ export class BlobFiles {
 
   /** Closes all writers; resolves when nothing is under way. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
+    const closed = await Promise.allSettled([...this.#writers.values()].map((writer) => writer.close()));
     await this.#queue.idle();
+    const failed = closed.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
   #refuseWhereWritten(path: string, id: string): void {

@@ -83,6 +83,17 @@ export function lost({ file, offset, what }: StorageLoss): OrchestratorError {
   });
 }
 
+/**
+ * Takes each step, one after the other, whatever becomes of those before it: closing what is open, for one.
+ *
+ * @throws What the first step that failed threw, when all were taken.
+ */
+export async function takeEach(steps: readonly (() => Promise<unknown> | undefined)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) await Promise.resolve(step()).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
+}
+
 /** What became of the data folder under a storage that has it open. */
 export function folderGone(): OrchestratorError {
   return new OrchestratorError("STORAGE_FAILED", {

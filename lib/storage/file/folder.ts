@@ -11,7 +11,7 @@ import { Checkpoints } from "./checkpoints.ts";
 import type { Disk } from "./disk.ts";
 import { DroppedBlobs, noteDrop } from "./dropped-blobs.ts";
 import { effectsFromText } from "./effects.ts";
-import { corrupt, diskFailure } from "./errors.ts";
+import { corrupt, diskFailure, takeEach } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
 import { readHead } from "./head-file.ts";
 import { replayJournal, type ReplayedJournal, type ReplayOptions } from "./journal-replay.ts";
@@ -115,8 +115,8 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
     const space = new Space(options);
     return { database, journal, logs, blobs, dropped, checkpoints, losses: record, space, restored };
   } catch (error) {
-    for (const log of logs.values()) await log.close();
-    await journal.close();
+    // Why it can't be opened is what the caller is told, whatever becomes of this.
+    await takeEach([...logs.values(), journal].map((each) => () => each.close())).catch(() => {});
     throw error;
   }
 }

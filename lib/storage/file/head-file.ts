@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { isOrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Disk, DiskFile } from "./disk.ts";
-import { storageError } from "./errors.ts";
+import { isShortOfFiles, storageError } from "./errors.ts";
 import { decodeRecord, encodeRecord } from "./record.ts";
 
 /** How far a journal goes. */
@@ -77,7 +77,12 @@ export class HeadFile {
   async settle(): Promise<void> {
     if (!this.#isDirty) return;
     this.#isDirty = false;
-    await this.#file.sync();
+    try {
+      await this.#file.sync();
+    } catch (error) {
+      this.#isDirty = true;
+      throw storageError(error);
+    }
   }
 
   async close(): Promise<void> {
@@ -95,14 +100,14 @@ export class HeadNotes {
     this.#parts = parts;
   }
 
-  /** Begins to note. Without space for it, what was noted before stays, which is less, and true. */
+  /** Begins to note. Without space or a file for it, what was noted before stays, which is less, and true. */
   async open(head: Head): Promise<void> {
     const { disk, folder, logger } = this.#parts;
     try {
       this.#file = await HeadFile.open(disk, folder, head);
     } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
-      logger.debug("There is no space to note how far the journal goes.", { error });
+      if (!isOrchestratorError(error, "STORAGE_FULL") && !isShortOfFiles(error)) throw error;
+      logger.debug("How far the journal goes can't be noted now.", { error });
     }
   }
 

@@ -1,21 +1,24 @@
 /**
  * The journal: what was committed since the last snapshot, in preallocated segments `journal-<number>.jsonl`.
  *
- * A segment is zeros on disk before it is used, so that a commit changes no metadata and needs no space. A write that
- * fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more.
+ * A write that fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more.
  */
-import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { CommitOptions } from "../storage.ts";
-import type { Disk, DiskFile, FileIdentity } from "./disk.ts";
-import { finalFailure, folderGone, storageError } from "./errors.ts";
+import { finalFailure, folderGone, isShortOfFiles, storageError, takeEach } from "./errors.ts";
 import { HeadNotes } from "./head-file.ts";
-import { journalNameOf, type FoundSegment, type ReplayedJournal } from "./journal-replay.ts";
+import type { ReplayedJournal } from "./journal-replay.ts";
+import {
+  continueSegment,
+  createSegment,
+  refill,
+  type Segment,
+  type SegmentOptions,
+} from "./journal-segment.ts";
 import { encodeRecord, isBlankFrom } from "./record.ts";
 import { setAside } from "./set-aside.ts";
-import { fillWithZeros, refill } from "./zeros.ts";
 
 /** The part of each segment that only commits with `reserve` fill: some hundred sign-ins on a full disk. */
 const maxReserveBytes = 256 * 1_024;
@@ -23,22 +26,9 @@ const maxReserveBytes = 256 * 1_024;
 const probeEveryMs = 1_000;
 
 /** What a journal is made of. */
-export interface JournalOptions {
+export interface JournalOptions extends SegmentOptions {
   clock: Clock;
-  disk: Disk;
-  folder: string;
   logger: Logger;
-  /** Size of a segment. */
-  segmentBytes: number;
-}
-
-interface Segment {
-  number: number;
-  path: string;
-  file: DiskFile;
-  identity: FileIdentity | null;
-  /** Where the next record goes. */
-  end: number;
 }
 
 /** Durable records in order, from the last snapshot on. */
@@ -89,7 +79,13 @@ export class Journal {
     this.#older = segments.slice(0, -1).map(({ number, path, end }) => ({ number, path, bytes: end }));
     const highest = Math.max(0, ...[...dropped, ...segments].map(({ number }) => number));
     this.#active =
-      last === undefined ? await this.#createSegment(highest + 1) : await this.#continue(last, last);
+      last === undefined
+        ? await this.#createSegment(highest + 1)
+        : await continueSegment(this.#options, last);
+    // The last record may be readable without being on the disk, and count as clean because its sync has failed: no sync would
+    // write it. Those before it were durable before it was begun.
+    if (last !== undefined && last.last < last.end)
+      this.#owed = { bytes: last.content.subarray(last.last, last.end), at: last.last };
     try {
       await this.#settleDebt();
     } catch (error) {
@@ -118,7 +114,8 @@ export class Journal {
       const { number: journal } = this.#writable;
       await this.#head.settle({ sequence: this.#durableSequence, journal });
     } catch (error) {
-      this.fail(finalFailure(error));
+      // Without space what was noted before stays, and is true.
+      if (!isOrchestratorError(error, "STORAGE_FULL")) this.fail(finalFailure(error));
     }
   }
 
@@ -138,8 +135,10 @@ export class Journal {
       await this.#write(record);
       if (!reserve) this.#isFull = false;
     } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_FULL")) this.#failure ??= finalFailure(error);
-      else if (!reserve) this.#isFull = true;
+      const isFull = isOrchestratorError(error, "STORAGE_FULL");
+      if (isFull && !reserve) this.#isFull = true;
+      // Without a file for the next segment nothing was written.
+      if (!isFull && !isShortOfFiles(error)) this.#failure ??= finalFailure(error);
       throw error;
     }
     if (this.#writable.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(this.#writable.number + 1);
@@ -167,7 +166,9 @@ export class Journal {
     this.#spare = null;
     this.#older.push({ number: active.number, path: active.path, bytes: active.end });
     this.#active = next;
-    await active.file.close();
+    await active.file.close().catch((error: unknown) => {
+      throw storageError(error);
+    });
     void this.syncHead();
     return next.number;
   }
@@ -179,12 +180,15 @@ export class Journal {
     for (const { path } of dropped) await this.#options.disk.remove(path);
   }
 
+  /** Closes every file, also where one can't be closed; then it rejects. */
   async close(): Promise<void> {
     const spare = await this.#spare;
-    await spare?.file.close();
-    await this.#active?.file.close();
-    await this.syncHead();
-    await this.#head.close();
+    await takeEach([
+      () => spare?.file.close(),
+      () => this.#active?.file.close(),
+      () => this.syncHead(),
+      () => this.#head.close(),
+    ]);
   }
 
   async #write(record: Buffer): Promise<void> {
@@ -198,7 +202,12 @@ export class Journal {
     }
     active.end += record.length;
     this.#sequence++;
-    await this.#head.note({ sequence: this.#sequence, journal: active.number });
+    try {
+      await this.#head.note({ sequence: this.#sequence, journal: active.number });
+    } catch (error) {
+      // The record is durable, and that is the answer. The next one is refused.
+      this.fail(finalFailure(error));
+    }
   }
 
   #isInPlace({ path, identity }: Segment): boolean {
@@ -242,22 +251,6 @@ export class Journal {
     this.#owed = null;
   }
 
-  async #continue(
-    { number, path, content }: FoundSegment,
-    { last, end }: { last: number; end: number },
-  ): Promise<Segment> {
-    const file = await this.#options.disk.open(path, "durable");
-    const isTorn = !isBlankFrom(content, end);
-    if (isTorn) await file.truncate(end);
-    // What a killed process took back may not be taken back on the disk.
-    await file.sync();
-    // Its last record may be readable without being on the disk, and count as clean because its sync has failed: no sync
-    // would write it. Those before it were durable before it was begun.
-    if (last < end) this.#owed = { bytes: content.subarray(last, end), at: last };
-    await refill(file, { from: isTorn ? end : content.length, to: this.#options.segmentBytes });
-    return { number, path, file, identity: this.#options.disk.identityOf(path), end };
-  }
-
   /** A segment made at the last moment. Known as the spare meanwhile, so that nobody else makes the same file. */
   async #makeNext(number: number): Promise<Segment> {
     const made = this.#createSegment(number);
@@ -281,19 +274,8 @@ export class Journal {
   }
 
   async #createSegment(number: number): Promise<Segment> {
-    const { disk, folder, segmentBytes } = this.#options;
-    const path = join(folder, journalNameOf(number));
-    const file = await disk.open(path, "durable");
-    try {
-      // After an error of the disk nothing is written, be it zeros for later.
-      if (this.#failure !== null) throw this.#failure;
-      await fillWithZeros(file, 0, segmentBytes);
-      await disk.syncFolder(folder);
-    } catch (error) {
-      await file.close();
-      await disk.remove(path);
-      throw error;
-    }
-    return { number, path, file, identity: disk.identityOf(path), end: 0 };
+    // After an error of the disk nothing is written, be it zeros for later.
+    if (this.#failure !== null) throw this.#failure;
+    return createSegment(this.#options, number);
   }
 }

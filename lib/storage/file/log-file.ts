@@ -255,10 +255,12 @@ export class LogFile implements LogEntries {
     const path = join(this.#options.folder, segmentNameOf(entry.sequence));
     const segment = new LogSegment(path, entry.sequence, true);
     const file = await this.#options.disk.open(segment.path, "replace");
-    await this.#file?.close();
+    const before = this.#file;
     this.#file = file;
     this.#segments.push(segment);
     this.#unsyncedNames = true;
+    // Synced already: where it can't be closed, what waits goes to the new one the next time.
+    await before?.close();
     return { segment, file };
   }
 }

@@ -79,9 +79,14 @@ export const plainBugs: readonly Bug[] = [
   },
   {
     name: "a torn end is not cut off",
-    file: journal,
-    from: `    if (isTorn) await file.truncate(end);\n`,
-    tests: powerLoss,
+    file: "lib/storage/file/journal-segment.ts",
+    from: `    if (isTorn) await file.truncate(end);
+    // What a killed process took back may not be taken back on the disk.
+    await file.sync();
+    await refill(file, { from: isTorn ? end : content.length, to: segmentBytes });`,
+    to: `    await file.sync();
+    if (!isTorn) await refill(file, { from: content.length, to: segmentBytes });`,
+    tests: ["test/storage/recovery.test.ts"],
   },
   {
     name: "a torn record in the middle of the journal is taken for its end",
@@ -189,8 +194,8 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "close does not wait for commits under way",
     file: "lib/storage/file-storage.ts",
-    from: `() => Promise.all([this.#pump.idle(), blobs.settled()]),`,
-    to: `() => Promise.all([blobs]),`,
+    from: `      () => this.#pump.idle(),\n      () => blobs.settled(),\n`,
+    to: `      () => Promise.all([blobs]),\n`,
     tests: conformance,
   },
   {

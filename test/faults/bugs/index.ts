@@ -5,6 +5,7 @@ import { changedBugs } from "./changed-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { commandLineBugs } from "./command-line-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
+import { diskBugs } from "./disk-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
 import { engineBugs } from "./engine-bugs.ts";
 import { featureBugs } from "./feature-bugs.ts";
@@ -55,6 +56,7 @@ export const bugs: readonly Bug[] = [
   ...clusterBugs,
   ...commandLineBugs,
   ...deliveryBugs,
+  ...diskBugs,
   ...edgeBugs,
   ...engineBugs,
   ...featureBugs,

@@ -4,6 +4,7 @@ import { powerLoss, journal, snapshot, logFile, blobs, type Bug } from "./bugs.t
 const failedSync = ["test/faults/failed-sync.test.ts"];
 const seriesPowerLoss = ["test/storage/file/series/power-loss.test.ts"];
 const systemCalls = ["test/faults/synced-calls.test.ts"];
+const journalSegment = "lib/storage/file/journal-segment.ts";
 const folder = "lib/storage/file/folder.ts";
 const disk = "lib/storage/file/disk.ts";
 const blobWriter = "lib/storage/file/blob-file-writer.ts";
@@ -16,29 +17,35 @@ const durableFile = "lib/agent/durable-file.ts";
 export const lostSyncs: readonly Bug[] = [
   {
     name: "the segment that a start goes on with is not opened for synced writes",
-    file: journal,
-    from: `const file = await this.#options.disk.open(path, "durable");`,
-    to: `const file = await this.#options.disk.open(path, "write");`,
+    file: journalSegment,
+    from: `FoundSegment & { end: number },
+): Promise<Segment> {
+  const file = await disk.open(path, "durable");`,
+    to: `FoundSegment & { end: number },
+): Promise<Segment> {
+  const file = await disk.open(path, "write");`,
     tests: powerLoss,
   },
   {
     name: "a new segment is not opened for synced writes",
-    file: journal,
-    from: `const file = await disk.open(path, "durable");`,
-    to: `const file = await disk.open(path, "write");`,
+    file: journalSegment,
+    from: `journalNameOf(number));
+  const file = await disk.open(path, "durable");`,
+    to: `journalNameOf(number));
+  const file = await disk.open(path, "write");`,
     tests: powerLoss,
   },
   {
     name: "what a killed process took back in the journal is not synced",
-    file: journal,
-    from: `    await file.sync();\n    // Its last`,
-    to: `    // Its last`,
+    file: journalSegment,
+    from: `    await file.sync();\n`,
     tests: failedSync,
   },
   {
     name: "the last record that a killed process left is not written again",
     file: journal,
-    from: `    if (last < end) this.#owed = { bytes: content.subarray(last, end), at: last };\n`,
+    from: `last !== undefined && last.last < last.end`,
+    to: `last === null`,
     tests: failedSync,
   },
   {
@@ -50,8 +57,8 @@ export const lostSyncs: readonly Bug[] = [
   },
   {
     name: "the name of a new journal segment is not synced",
-    file: journal,
-    from: `      await disk.syncFolder(folder);\n`,
+    file: journalSegment,
+    from: `    await disk.syncFolder(folder);\n`,
     tests: powerLoss,
   },
   {
@@ -192,8 +199,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "how far the journal goes is never synced",
     file: "lib/storage/file/head-file.ts",
-    from: `    await this.#file.sync();\n  }`,
-    to: `  }`,
+    from: `      await this.#file.sync();\n    } catch`,
+    to: `    } catch`,
     tests: ["test/storage/file/head-file.test.ts"],
   },
   {

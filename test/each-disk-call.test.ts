@@ -1,0 +1,136 @@
+/** One call of the disk fails, each in its turn, in the whole life of a storage: nothing is left open, locked, half done or lost. */
+import { cpSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FileStorage } from "../lib/storage/file-storage.ts";
+import type { BlobWriter } from "../lib/storage/storage.ts";
+import { FakeClock } from "../lib/testing/fake-clock.ts";
+import { FailingDisk, type DiskFailure } from "./support/failing-disk.ts";
+import { change, schema } from "./support/file-storages.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const sizes = { segmentBytes: 4_096, minJournalBytes: 4_096, logSegmentBytes: 1_024 };
+const pad = "x".repeat(300);
+
+/** What a life was answered. */
+class Answers {
+  readonly kept = new Map<string, number>();
+  readonly refused: string[] = [];
+  /** Bytes of blobs that were answered for. */
+  readonly blobs = new Map<string, number>();
+  readonly errors: unknown[] = [];
+
+  async of(act: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await act();
+      return true;
+    } catch (error) {
+      this.errors.push(error);
+      return false;
+    }
+  }
+}
+
+/** Opens, writes whatever a storage can be given, reads it, and closes. What fails is tried a second time. */
+async function live(folder: string, disk: FailingDisk, first: number): Promise<Answers> {
+  const storage = new FileStorage({ folder, disk, clock: new FakeClock(), ...sizes });
+  const answers = new Answers();
+  if (!(await answers.of(() => storage.open(schema)))) return answers;
+  const commit = async (n: number): Promise<void> => {
+    const key = `agent-${n}`;
+    const isKept =
+      (await answers.of(() => storage.commit(change(key, n, pad)))) ||
+      (await answers.of(() => storage.commit(change(key, n, pad))));
+    if (isKept) answers.kept.set(key, n);
+    else answers.refused.push(key);
+  };
+  for (let n = first; n < first + 14; n++) await commit(n);
+  for (const id of ["dropped", "twice", "twice"]) {
+    const bytes = Buffer.from(`${id} `.repeat(3));
+    const append = async (): Promise<unknown> => answers.blobs.set(id, await storage.appendBlob(id, bytes));
+    if (!(await answers.of(append))) await answers.of(append);
+  }
+  let writer: BlobWriter | null = null;
+  await answers.of(async () => (writer = await storage.openBlob("written")));
+  if (writer !== null) await answers.of(() => useWriter(writer!));
+  await answers.of(() => storage.series!.append("host", [{ at: first * 1_000, values: { load: first } }]));
+  await answers.of(() => storage.series!.sync());
+  await answers.of(() => storage.readLog("audit"));
+  await answers.of(() => storage.readBlob("twice"));
+  await answers.of(() => storage.trimLog("audit", 3));
+  await answers.of(() => storage.commit([{ kind: "dropBlob", id: "dropped" }]));
+  await commit(first + 14);
+  await answers.of(() => storage.check());
+  await answers.of(() => storage.close());
+  return answers;
+}
+
+async function useWriter(writer: BlobWriter): Promise<void> {
+  await writer.append(Buffer.from("bytes"));
+  await writer.sync();
+  await writer.close();
+}
+
+interface Case {
+  /** Where the life begins: in no folder, or in one that a life has closed. */
+  base: string | null;
+  first: number;
+  failure: DiskFailure;
+}
+
+/** Fails each call of a life, one after the other, until there are no more. Gives what was seen wrong, by call. */
+async function failEach({ base, first, failure }: Case): Promise<string[]> {
+  const wrong: string[] = [];
+  for (let failing = 0; ; failing++) {
+    const folder = join(temporaryFolder(), "data");
+    if (base !== null) cpSync(base, folder, { recursive: true });
+    const disk = new FailingDisk(failing, failure);
+    const answers = await live(folder, disk, first);
+    if (disk.failed === null) return wrong;
+    const tell = (what: string): unknown =>
+      wrong.push(`${failing} ${disk.failed?.replaceAll(folder, "")}: ${what}`);
+    for (const path of disk.openFiles) tell(`open: ${path.replace(folder, "")}`);
+    if (existsSync(join(folder, "lock"))) tell("locked");
+    // What a system lacks for a moment refuses one call at most: the second try is taken.
+    if (failure !== "EIO") for (const key of answers.refused) tell(`refused twice: ${key}`);
+    await checkNext(folder, answers, tell);
+  }
+}
+
+/** What the next life finds. */
+async function checkNext(folder: string, answers: Answers, tell: (what: string) => unknown): Promise<void> {
+  const storage = new FileStorage({ folder, clock: new FakeClock(), ...sizes });
+  try {
+    await storage.open(schema);
+  } catch (error) {
+    tell(`not opened: ${String(error)}`);
+    return;
+  }
+  for (const [key, n] of answers.kept) {
+    if ((await storage.get("agents", key))?.value["n"] !== n) tell(`lost ${key}`);
+  }
+  for (const key of answers.refused)
+    if ((await storage.get("agents", key)) !== null) tell(`refused, and kept: ${key}`);
+  for (const [id, size] of answers.blobs) {
+    const found = (await storage.readBlob(id))?.length ?? 0;
+    if (found < size && id !== "dropped") tell(`blob ${id}: ${found} of ${size}`);
+  }
+  await storage.commit(change("next", 1));
+  await storage.close();
+}
+
+test.each<DiskFailure>(["EIO", "ENOSPC", "EMFILE"])(
+  "each call of a first life fails once with %s",
+  async (failure) => {
+    expect(await failEach({ base: null, first: 1, failure })).toEqual([]);
+  },
+);
+
+test.each<DiskFailure>(["EIO", "ENOSPC", "EMFILE"])(
+  "each call of a later life fails once with %s",
+  async (failure) => {
+    const base = join(temporaryFolder(), "base");
+    await live(base, new FailingDisk(Infinity, failure), 1);
+    expect(await failEach({ base, first: 20, failure })).toEqual([]);
+  },
+);

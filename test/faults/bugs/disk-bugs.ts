@@ -1,0 +1,62 @@
+/** Bugs of a storage one call of whose disk fails: files that stay open, and writers that stay shut. */
+import type { Bug } from "./bugs.ts";
+
+const tests = ["test/each-disk-call.test.ts"];
+
+export const diskBugs: readonly Bug[] = [
+  {
+    name: "a file of the journal that can't be closed leaves the others open",
+    file: "lib/storage/file/errors.ts",
+    from: `await Promise.resolve(step()).catch((error: unknown) => failures.push(error));`,
+    to: `await step();`,
+    tests,
+  },
+  {
+    name: "a segment that can't be continued stays open",
+    file: "lib/storage/file/journal-segment.ts",
+    from: `await takeEach([() => file.close()]).catch(() => {});`,
+    tests,
+  },
+  {
+    name: "a blob whose size can't be read stays open",
+    file: "lib/storage/file/blobs.ts",
+    from: `      try {
+        const size = file === null ? 0 : await file.size();`,
+    to: `      const size = file === null ? 0 : await file.size();
+      try {`,
+    tests,
+  },
+  {
+    name: "a change that is on the disk is refused because its head can't be noted",
+    file: "lib/storage/file/journal.ts",
+    from: `      // The record is durable, and that is the answer. The next one is refused.
+      this.fail(finalFailure(error));`,
+    to: `      this.fail(finalFailure(error));
+      throw error;`,
+    tests,
+  },
+  {
+    name: "a process that has no file for the next segment writes nothing any more",
+    file: "lib/storage/file/journal.ts",
+    from: `!isFull && !isShortOfFiles(error)`,
+    to: `!isFull`,
+    tests: ["test/storage/failures.test.ts"],
+  },
+  {
+    name: "a segment of a log that can't be closed is written to for ever",
+    file: "lib/storage/file/log-file.ts",
+    from: `    this.#file = file;
+    this.#segments.push(segment);
+    this.#unsyncedNames = true;`,
+    to: `    this.#segments.push(segment);
+    this.#unsyncedNames = true;`,
+    tests,
+  },
+  {
+    name: "a head that finds no space ends all writing",
+    file: "lib/storage/file/journal.ts",
+    from: `if (!isOrchestratorError(error, "STORAGE_FULL")) this.fail(finalFailure(error));`,
+    to: `this.fail(finalFailure(error));`,
+    tests,
+  },
+];
