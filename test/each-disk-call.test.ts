@@ -1,10 +1,12 @@
 /** One call of the disk fails, each in its turn, in the whole life of a storage: nothing is left open, locked, half done or lost. */
-import { cpSync, existsSync } from "node:fs";
+import { cpSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FileStorage } from "../lib/storage/file-storage.ts";
+import { verifyBackup } from "../lib/storage/file/restore.ts";
 import type { BlobWriter } from "../lib/storage/storage.ts";
 import { FakeClock } from "../lib/testing/fake-clock.ts";
+import { backupSigner } from "./support/backups.ts";
 import { FailingDisk, type DiskFailure } from "./support/failing-disk.ts";
 import { change, schema } from "./support/file-storages.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -59,10 +61,25 @@ async function live(folder: string, disk: FailingDisk, first: number): Promise<A
   await answers.of(() => storage.readBlob("twice"));
   await answers.of(() => storage.trimLog("audit", 3));
   await answers.of(() => storage.commit([{ kind: "dropBlob", id: "dropped" }]));
+  if (!(await answers.of(() => backUp(storage))) && !(await answers.of(() => backUp(storage))))
+    answers.refused.push("backup");
+  await answers.of(() => storage.appendBlob("late", Buffer.from("late")));
+  await answers.of(() => storage.commit([{ kind: "dropBlob", id: "late" }]));
   await commit(first + 14);
   await answers.of(() => storage.check());
   await answers.of(() => storage.close());
   return answers;
+}
+
+/** What a backup that is whole says is true of it. */
+async function backUp(storage: FileStorage): Promise<void> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of storage.backup.archive(backupSigner)) pieces.push(piece);
+  await verifyBackup(toStream(pieces));
+}
+
+async function* toStream(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces;
 }
 
 async function useWriter(writer: BlobWriter): Promise<void> {
@@ -91,6 +108,10 @@ async function failEach({ base, first, failure }: Case): Promise<string[]> {
       wrong.push(`${failing} ${disk.failed?.replaceAll(folder, "")}: ${what}`);
     for (const path of disk.openFiles) tell(`open: ${path.replace(folder, "")}`);
     if (existsSync(join(folder, "lock"))) tell("locked");
+    // What a backup held is let go of: a blob that is dropped later is gone, not set aside.
+    if (disk.failed.startsWith("close") && existsSync(join(folder, "blobs")))
+      for (const name of readdirSync(join(folder, "blobs")))
+        if (name.startsWith("late")) tell(`kept: ${name}`);
     // What a system lacks for a moment refuses one call at most: the second try is taken.
     if (failure !== "EIO") for (const key of answers.refused) tell(`refused twice: ${key}`);
     await checkNext(folder, answers, tell);

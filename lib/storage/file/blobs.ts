@@ -231,15 +231,15 @@ export class BlobFiles {
     const draft = withSuffix(path, draftSuffix);
     const file = await this.#disk.open(draft, "replace");
     try {
-      await file.write(bytes, 0);
-      await file.sync();
+      await file
+        .write(bytes, 0)
+        .then(() => file.sync())
+        .finally(() => file.close());
+      await this.#disk.rename(draft, path);
     } catch (error) {
-      await this.#disk.remove(draft);
+      await this.#disk.remove(draft).catch(() => {});
       throw error;
-    } finally {
-      await file.close();
     }
-    await this.#disk.rename(draft, path);
     try {
       await this.#disk.syncFolder(this.#folder);
     } catch (error) {

@@ -4,7 +4,7 @@ import type { LogEntry, StorageSchema } from "../storage.ts";
 import type { ArchivePart } from "./archive.ts";
 import type { BlobFiles } from "./blobs.ts";
 import { ContentCheck } from "./content-check.ts";
-import { corrupt } from "./errors.ts";
+import { corrupt, takeEach } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { OpenFolder } from "./folder.ts";
 import type { LogFile } from "./log-file.ts";
@@ -48,7 +48,7 @@ export async function* folderParts(
       yield { file: `blobs/${name}`, offset: 0, bytes: new Uint8Array(0) };
     for (const file of seriesFiles) yield* seriesParts(file);
   } finally {
-    for (const release of releases) await release();
+    await takeEach(releases);
   }
 }
 

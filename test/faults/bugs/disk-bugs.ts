@@ -27,6 +27,13 @@ export const diskBugs: readonly Bug[] = [
     tests,
   },
   {
+    name: "a backup that can't let go of one thing keeps the others",
+    file: "lib/storage/file/folder-parts.ts",
+    from: `await takeEach(releases);`,
+    to: `for (const release of releases) await release();`,
+    tests,
+  },
+  {
     name: "a change that is on the disk is refused because its head can't be noted",
     file: "lib/storage/file/journal.ts",
     from: `      // The record is durable, and that is the answer. The next one is refused.

@@ -111,8 +111,7 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "a new blob is not synced before it gets its name",
     file: blobs,
-    from: `      await file.sync();\n    } catch (error) {\n      await this.#disk.remove(draft);`,
-    to: `    } catch (error) {\n      await this.#disk.remove(draft);`,
+    from: `.then(() => file.sync())`,
     tests: powerLoss,
   },
   {

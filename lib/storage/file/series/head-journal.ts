@@ -9,6 +9,7 @@
 import { basename, join } from "node:path";
 import type { Logger } from "../../../logger.ts";
 import type { Disk, DiskFile } from "../disk.ts";
+import { takeEach } from "../errors.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { encodeFrame, scanFrames } from "./frames.ts";
 import type { Head } from "./head.ts";
@@ -132,7 +133,7 @@ export class HeadJournal {
         entry.size = path === current ? this.#size : await file.size();
       }
     } catch (error) {
-      for (const file of held) await file.release();
+      await takeEach(held.map((file) => () => file.release())).catch(() => {});
       throw error;
     }
     return held;
