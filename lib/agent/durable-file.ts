@@ -60,7 +60,7 @@ export function replaceFile(path: string, text: string): void {
       writeAll(file, text);
       fsyncSync(file);
     } finally {
-      closeSync(file);
+      letGo(file);
     }
     renameSync(temporary, path);
   });
@@ -108,17 +108,28 @@ export function createFile(path: string, text: string): void {
 export function appendFile(path: string, text: string, options: { durable: boolean }): void {
   guarded(path, () => {
     const file = openSync(path, "a", fileMode);
-    const { size } = fstatSync(file);
     try {
-      writeAll(file, text);
-      if (options.durable) fsyncSync(file);
-    } catch (error) {
-      takeBack(file, size);
-      throw error;
+      const { size } = fstatSync(file);
+      try {
+        writeAll(file, text);
+        if (options.durable) fsyncSync(file);
+      } catch (error) {
+        takeBack(file, size);
+        throw error;
+      }
     } finally {
-      closeSync(file);
+      letGo(file);
     }
   });
+}
+
+/** What was synced is on the disk, whatever comes of the close; of the rest no more is promised than that this process wrote it. */
+function letGo(file: number): void {
+  try {
+    closeSync(file);
+  } catch {
+    // The descriptor is free all the same (close(2)).
+  }
 }
 
 function takeBack(file: number, size: number): void {
@@ -140,7 +151,7 @@ function syncFolder(path: string): void {
     try {
       fsyncSync(folder);
     } finally {
-      closeSync(folder);
+      letGo(folder);
     }
   });
 }

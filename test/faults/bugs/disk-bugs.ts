@@ -2,6 +2,7 @@
 import type { Bug } from "./bugs.ts";
 
 const tests = ["test/each-disk-call.test.ts"];
+const ofAgent = ["test/agent/each-file-call.test.ts"];
 
 export const diskBugs: readonly Bug[] = [
   {
@@ -65,5 +66,27 @@ export const diskBugs: readonly Bug[] = [
     from: `if (!isOrchestratorError(error, "STORAGE_FULL")) this.fail(finalFailure(error));`,
     to: `this.fail(finalFailure(error));`,
     tests,
+  },
+  {
+    name: "a file of the agent whose size can't be read stays open",
+    file: "lib/agent/durable-file.ts",
+    from: `    try {
+      const { size } = fstatSync(file);
+      try {`,
+    to: `    const { size } = fstatSync(file);
+    try {
+      try {`,
+    tests: ofAgent,
+  },
+  {
+    name: "a line of the agent that is on the disk is refused because of the close behind it",
+    file: "lib/agent/durable-file.ts",
+    from: `  } catch {
+    // The descriptor is free all the same (close(2)).
+  }`,
+    to: `  } finally {
+    file += 0;
+  }`,
+    tests: ofAgent,
   },
 ];

@@ -347,8 +347,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "a replaced file of the agent is not synced",
     file: durableFile,
-    from: `      fsyncSync(file);\n    } finally {\n      closeSync(file);\n    }\n    renameSync`,
-    to: `    } finally {\n      closeSync(file);\n    }\n    renameSync`,
+    from: `      fsyncSync(file);\n    } finally {\n      letGo(file);\n    }\n    renameSync`,
+    to: `    } finally {\n      letGo(file);\n    }\n    renameSync`,
     tests: systemCalls,
   },
   {

@@ -83,8 +83,7 @@ export const unnoticedBugs: readonly Bug[] = [
   {
     name: "half a line stays where the agent's disk is full",
     file: "lib/agent/durable-file.ts",
-    from: `      takeBack(file, size);\n      throw error;`,
-    to: `      throw error;`,
+    from: `        takeBack(file, size);\n`,
     tests: ["test/agent/durable-file.test.ts"],
   },
   {
