@@ -142,6 +142,32 @@ describe("a stranger who takes every slot", () => {
     expect(await checkOf(test)).toEqual({ name: "enrolment", status: "ok" });
   });
 
+  it.each(["approved", "rejected"] as const)(
+    "takes nothing from one that is %s in the moment in which it is to give way",
+    async (status) => {
+      const storage = new MemoryStorage();
+      await using test = await createTestOrchestrator({ pendingAgents: 2, storage });
+      for (const n of [1, 2]) await admit(test, stranger, n);
+      await test.clock.advance(2 * minuteMs);
+      const chosen = introductionOf(1, "").node_id;
+      const get = storage.get.bind(storage);
+      let isDecided = false;
+      storage.get = async (collection, key) => {
+        if (collection === "agents" && key === chosen && !isDecided) {
+          isDecided = true;
+          await test.orchestrator.agents.setStatus(systemCaller, { node_id: chosen, status });
+        }
+        return get(collection, key);
+      };
+      expect(await admit(test, honest, 3)).toBe("RATE_LIMITED");
+      expect(isDecided).toBe(true);
+      const { items } = await test.orchestrator.agents.list(systemCaller);
+      expect(items.map((agent) => [agent.node_id, agent.status])).toContainEqual([chosen, status]);
+      expect(test.events.map(({ event_type }) => event_type)).not.toContain("agent.forgotten");
+      expect(await admit(test, honest, 3)).toBe("pending");
+    },
+  );
+
   it("takes no slot twice where many come at once, and none is left over", async () => {
     await using test = await flooded(10);
     const came = await Promise.all(Array.from({ length: 8 }, () => admit(test, honest)));

@@ -269,4 +269,31 @@ export const strangerBugs: readonly Bug[] = [
     to: String.raw`/^[A-Za-z][\w/]{0,63}$/`,
     tests: ["test/schedules/croner-cron.test.ts"],
   },
+  {
+    name: "a plan goes on through a link that a file took the place of",
+    file: "lib/state/foreseen/foreseen-tree.ts",
+    from: `node?.kind !== "file" || this.#linkAt(real) !== null`,
+    to: `node?.kind !== "file"`,
+    tests: ["test/state/foreseen/foreseen-host.test.ts"],
+  },
+  {
+    name: "what a killed agent left of an extraction keeps every other from its work",
+    file: "lib/state/resources/archive/stage.ts",
+    from: `    this.#removeAll(folder);\n    this.#files`,
+    to: `    this.#files`,
+    tests: ["test/state/resources/archive/stage.test.ts"],
+  },
+  {
+    name: "samples after a removal of all fall under it where a start has come between",
+    file: "lib/storage/file/series/series-folder.ts",
+    from: `    taken(trim.last);\n`,
+    tests: ["test/storage/file/series/start.test.ts"],
+  },
+  {
+    name: "an agent that is approved as it is to give way is forgotten",
+    file: "lib/agents/pending-slots.ts",
+    from: `agent?.value.status !== "pending"`,
+    to: `!agent`,
+    tests: ["test/agents/strangers.test.ts"],
+  },
 ];

@@ -164,16 +164,28 @@ test("a folder that is cleared holds nothing, also nothing of what was foreseen 
   expect([host.files.stat("/srv"), below.files.list("/srv")]).toEqual([null, ["old"]]);
 });
 
-test("what takes the place of a link cuts off the paths through it", () => {
-  const below = new MemoryHost();
-  below.files.makeDirectory("/a", {});
-  below.files.writeFile("/a/x", Buffer.from("x"), {});
-  below.files.makeSymlink("/l", "/a");
-  const { files } = new ForeseenHost(below);
-  expect(files.stat("/l/x")?.kind).toBe("file");
-  files.writeFile("/l", Buffer.from("no link"), {});
-  expect(files.stat("/l/x")).toBeNull();
-});
+// Ways are remembered from the first change on.
+test.each([{ changed: [] }, { changed: ["/other"] }])(
+  "what takes the place of a link cuts off the paths through it, after changes of $changed",
+  ({ changed }) => {
+    for (const isForeseen of [false, true]) {
+      const below = new MemoryHost();
+      below.files.makeDirectory("/a", {});
+      below.files.writeFile("/a/x", Buffer.from("x"), {});
+      const host = new ForeseenHost(below);
+      const { files } = host;
+      (isForeseen ? host : below).files.makeSymlink("/l", "/a");
+      for (const path of changed) files.writeFile(path, Buffer.from("other"), {});
+      expect(files.stat("/l/x")?.kind).toBe("file");
+      files.writeFile("/l", Buffer.from("no link"), {});
+      expect(files.stat("/l/x")).toBeNull();
+      expect(() => files.writeFile("/l/x", Buffer.from("y"), {})).toThrow(
+        "a part of the path is not a folder",
+      );
+      expect(Buffer.from(files.readFile("/a/x")).toString()).toBe("x");
+    }
+  },
+);
 
 test.each(["/etc", "../../etc", "srv/../../etc"])(
   "a foreseen link to %s leads out of the root folder of a confined machine",

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -130,6 +131,29 @@ describe.runIf(isRoot)("an archive for a folder of somebody else", () => {
     expect(readdirSync(stateFolder)).not.toContainEqual(expect.stringContaining("work-"));
     expect(await scene.run(false)).toMatchObject([{ outcome: "changed" }]);
     expect(readdirSync(path)).toEqual([]);
+  });
+
+  test("is extracted where a killed agent has left what it worked in", async () => {
+    const scene = new Scene();
+    const state = join(scene.base, "state");
+    let left = "";
+    scene.afterExtraction(() => {
+      left = join(
+        state,
+        readdirSync(state).find((name) => name.startsWith("work-"))!,
+      );
+    });
+    await scene.run();
+    expect(existsSync(left)).toBe(false);
+    mkdirSync(join(left, "bin"), { recursive: true, mode: 0o700 });
+    for (const name of ["bin/run", "bin/half", "link"]) writeFileSync(join(left, name), "left");
+    rmSync(scene.path, { recursive: true });
+    mkdirSync(scene.path);
+    chownSync(scene.path, stranger, stranger);
+    expect(await scene.run()).toMatchObject([{ outcome: "changed" }]);
+    expect(readdirSync(join(scene.path, "bin"))).toEqual(["run"]);
+    expect(readFileSync(join(scene.path, "bin/run"), "utf8")).toBe("good\n");
+    expect(existsSync(left)).toBe(false);
   });
 
   test("has a stamp of the agent's own, whatever stood in its place", async () => {

@@ -109,3 +109,40 @@ test("a file with a damaged index is read whole, and nothing is lost", async () 
   expect([...silent.of("warn"), ...silent.of("error")]).toEqual([]);
   await again.close();
 });
+
+test.each(owners)(
+  "what is kept for %s after all of its samples were removed is there after each start",
+  async (owner) => {
+    const folder = temporaryFolder();
+    const open = [await fill(folder, 2)];
+    const clock = new FakeClock();
+    await clock.advance(5 * 60 * minute);
+    const next = async (): Promise<FileSeries> => {
+      await open.pop()?.close();
+      open.push(await openSeries({ folder, clock }));
+      return open.at(-1)!;
+    };
+    const keep = async (series: FileSeries, name: string): Promise<void> => {
+      await series.append(name, [{ at: clock.now(), values: { odd: 7 } }]);
+      await series.sync();
+    };
+    const others = owners.filter((other) => other !== owner);
+    for (const each of [...others, owner]) await keep(open[0]!, each);
+    await open[0]!.trim(owner);
+    // A life that begins its journal anew, with what others had begun: of the removed ones nothing is in it but that they are.
+    const between = await next();
+    for (const other of others) await keep(between, other);
+    const series = await next();
+    await keep(series, owner);
+    // Long enough for what is kept to be written whole.
+    for (let passed = 0; passed < 4 * 60; passed += 10) {
+      await clock.advance(10 * minute);
+      await series.upkeep();
+    }
+    const valuesIn = async (life: FileSeries): Promise<number[]> =>
+      ((await life.query(owner, all))["odd"] ?? []).map(({ mean }) => mean);
+    expect(await valuesIn(series)).toEqual([7]);
+    for (const _ of [1, 2]) expect(await valuesIn(await next())).toEqual([7]);
+    await open.pop()?.close();
+  },
+);
