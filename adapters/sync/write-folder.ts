@@ -63,7 +63,8 @@ async function writeWhole(folder: string, path: string, text: string): Promise<v
     // A link of that name is replaced, not followed.
     await rename(aside, target);
   } finally {
-    await file.close();
+    // Synced already, or refused: the close says no more.
+    await file.close().catch(() => {});
     await rm(aside, { force: true });
   }
 }

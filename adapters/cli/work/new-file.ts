@@ -1,6 +1,6 @@
 /** Files that appear under their name when they are whole and on disk, and never take the place of another. */
 import { rmSync } from "node:fs";
-import { link, open, rm } from "node:fs/promises";
+import { type FileHandle, link, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "../../client/system-error.ts";
 import { UsageError } from "../failure.ts";
@@ -35,7 +35,7 @@ export async function makeFile<Result>(
     });
     return result;
   } finally {
-    await target.close();
+    await letGo(target);
     await rm(aside, { force: true });
     forget();
   }
@@ -62,6 +62,11 @@ async function syncFolder(path: string): Promise<void> {
   try {
     await folder.sync();
   } finally {
-    await folder.close();
+    await letGo(folder);
   }
+}
+
+/** What was synced is on disk, whatever the close says. */
+async function letGo(file: FileHandle): Promise<void> {
+  await file.close().catch(() => {});
 }

@@ -163,9 +163,9 @@ export class BlobFiles {
 
   /** Closes all writers; resolves when nothing is under way. */
   async settled(): Promise<void> {
-    const closed = await Promise.allSettled([...this.#writers.values()].map((writer) => writer.close()));
+    const closes = await Promise.allSettled([...this.#writers.values()].map((writer) => writer.close()));
     await this.#queue.idle();
-    const failed = closed.find((result) => result.status === "rejected");
+    const failed = closes.find((result) => result.status === "rejected");
     if (failed !== undefined) throw failed.reason;
   }
 

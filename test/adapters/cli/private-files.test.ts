@@ -1,13 +1,15 @@
 /** Files that appear, or are replaced, as a whole: whatever the disk does meanwhile. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { replacePrivateFile } from "../../../adapters/cli/private-file.ts";
 import { makeFile } from "../../../adapters/cli/work/new-file.ts";
+import { failingAt } from "../../support/failing-files.ts";
 import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -86,4 +88,52 @@ test("a new file whose name can't be made durable is not there, and may be made 
   failing.mockRestore();
   await make();
   expect(readFileSync(path, "utf8")).toBe(after);
+});
+
+test.each(["EIO", "ENOSPC"] as const)(
+  "each call that replaces a file fails once with %s: it is the old one or the new one, and is replaced by the next try",
+  (code) => {
+    for (let number = 0; ; number++) {
+      const { folder, path } = fileOf();
+      const { failed, result: refusal } = failingAt(number, code, () => {
+        try {
+          replacePrivateFile(path, after);
+          return null;
+        } catch (error) {
+          return error;
+        }
+      });
+      const found = readFileSync(path, "utf8");
+      expect(refusal === null ? [after] : [before, after], String(failed)).toContain(found);
+      expect(readdirSync(folder), String(failed)).toEqual(["secrets.key"]);
+      replacePrivateFile(path, after);
+      expect(readFileSync(path, "utf8")).toBe(after);
+      if (failed === null) break;
+    }
+  },
+);
+
+test("a new file that is on disk is there, whatever its close says, and nothing stays of how it was made", async () => {
+  const path = join(temporaryFolder(), "fleet.backup");
+  const { promises } = fs;
+  const { open: opened } = promises;
+  promises.open = async (...args) => {
+    const handle = await opened(...args);
+    const close = handle.close.bind(handle);
+    handle.close = async () => {
+      await close();
+      throw Object.assign(new Error("EIO"), { code: "EIO" });
+    };
+    return handle;
+  };
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    promises.open = opened;
+    syncBuiltinESMExports();
+  });
+  const listeners = process.listenerCount("SIGTERM");
+  expect(await makeFile(path, (append) => append(after).then(() => "made"))).toBe("made");
+  expect(readFileSync(path, "utf8")).toBe(after);
+  expect(readdirSync(dirname(path))).toEqual(["fleet.backup"]);
+  expect(process.listenerCount("SIGTERM")).toBe(listeners);
 });
