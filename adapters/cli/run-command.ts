@@ -49,17 +49,18 @@ export async function runCommand(
   const what = await toWhat(call, words, options);
   const input = { ...(await toWhere(call, options)), ...what };
   const rollout = toStrategy(options);
-  const begun = await call.client.runs.start({
-    ...input,
-    ...(options.user !== undefined && { user: options.user }),
-    ...(options.cwd !== undefined && { cwd: options.cwd }),
-    ...(options.env && { environment: options.env }),
-    ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
-    ...(rollout && { rollout }),
-    ...(options.overrideWindow && { override_window: true }),
-    wait_seconds: 0,
-  });
-  return tell(call, options.wait ? await follow(call, begun) : begun);
+  const start = (): Promise<RunDetail> =>
+    call.client.runs.start({
+      ...input,
+      ...(options.user !== undefined && { user: options.user }),
+      ...(options.cwd !== undefined && { cwd: options.cwd }),
+      ...(options.env && { environment: options.env }),
+      ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+      ...(rollout && { rollout }),
+      ...(options.overrideWindow && { override_window: true }),
+      wait_seconds: 0,
+    });
+  return tell(call, await (options.wait ? follow(call, start) : start()));
 }
 
 /** Shows a run as it is now. */
@@ -113,30 +114,43 @@ async function toWhat(
   return { command: more.length === 0 ? only : [...words] };
 }
 
-async function follow(call: CommandCall, begun: RunDetail): Promise<RunDetail> {
-  const { client, context } = call;
-  const { rollout_id } = begun;
+/** Starts it and waits for its end; a stop ends it on the machines, also where it comes before the server has said what was begun. */
+async function follow(call: CommandCall, start: () => Promise<RunDetail>): Promise<RunDetail> {
+  const { context } = call;
   const done = new AbortController();
-  const stopped = context.untilStopped(done.signal).then(async () => {
-    if (done.signal.aborted) return;
-    context.stderr("Ending it on the machines.\n");
-    await client.runs.cancel(rollout_id).catch((error: unknown) => {
-      // At once: it may go on for long, and who has typed Ctrl-C counts on its end.
-      const about = `The run goes on; \`fleetwright rollouts cancel ${rollout_id}\` ends it`;
-      if (!done.signal.aborted) call.tellFailure(error, about);
-    });
+  // Before it is sent: a signal that ended the process would leave it running, and nobody would know its id.
+  const asked = context.untilStopped(done.signal).then(() => {
+    if (!done.signal.aborted) context.stderr("Ending it on the machines.\n");
   });
+  let stopped = asked;
   try {
-    if (!isUnfinished(begun)) return begun;
-    // Without its agents: what every one of them said is asked for once.
-    await awaitEnd(call, rollout_id);
-    return await client.runs.get(rollout_id);
-  } catch (error) {
-    tellLost(call, { kind: "rollout", id: rollout_id }, error);
-    throw error;
+    const begun = await start();
+    stopped = asked.then(() => cancel(call, begun, done.signal));
+    return isUnfinished(begun) ? await endOf(call, begun) : begun;
   } finally {
     done.abort();
     await stopped;
+  }
+}
+
+/** Ends it on the machines, unless it is over. */
+async function cancel(call: CommandCall, { rollout_id }: RunDetail, over: AbortSignal): Promise<void> {
+  if (over.aborted) return;
+  await call.client.runs.cancel(rollout_id).catch((error: unknown) => {
+    // At once: it may go on for long, and who has typed Ctrl-C counts on its end.
+    const about = `The run goes on; \`fleetwright rollouts cancel ${rollout_id}\` ends it`;
+    if (!over.aborted) call.tellFailure(error, about);
+  });
+}
+
+async function endOf(call: CommandCall, { rollout_id }: RunDetail): Promise<RunDetail> {
+  try {
+    // Without its agents: what every one of them said is asked for once.
+    await awaitEnd(call, rollout_id);
+    return await call.client.runs.get(rollout_id);
+  } catch (error) {
+    tellLost(call, { kind: "rollout", id: rollout_id }, error);
+    throw error;
   }
 }
 
