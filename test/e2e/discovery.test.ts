@@ -39,7 +39,7 @@ test.skipIf(reason !== null)(
     const places = ["--root", root, "--state-dir", join(folder, "state")];
     const start = (): Program => new Program(["agent", "--discover", ...places], {}, there.within);
     await using agent = start();
-    const [, nodeId = ""] = await agent.says(/^Node +(\w+)$/m);
+    const [, nodeId = ""] = await agent.says(/^Node +(\w+)\n/m);
     expect(await agents()).toEqual([]);
 
     // A system without IPv6 gives the interface no address of the link, and nothing is sent from it.

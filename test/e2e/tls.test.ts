@@ -62,7 +62,7 @@ async function useServer({
   mkdirSync(join(root, "etc"), { recursive: true });
   const places = ["--root", root, "--state-dir", join(folder, "state"), "--log-level", "silent"];
   await using agent = new Program(["agent", "--url", url, "--ca-file", caFile, ...places]);
-  const [, nodeId = ""] = await agent.says(/^Node +(\w+)$/m);
+  const [, nodeId = ""] = await agent.says(/^Node +(\w+)\n/m);
   await eventually("the agent waits", async () =>
     (await print("agents", "list", "-o", "name")).includes(nodeId),
   );

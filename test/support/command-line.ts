@@ -10,6 +10,7 @@ import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import type { RunningServer } from "fleetwright/h3";
 import { deferred } from "./deferred.ts";
+import { freePort } from "./free-port.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** What a run of the command line came to. */
@@ -40,7 +41,8 @@ export async function startCommandLine(options: Partial<OrchestratorOptions> = {
     storage: new MemoryStorage(),
     ...options,
     adminPublicKeys: [publicKey],
-    listen: { port: 0 },
+    // One that stays free for a server that is started again.
+    listen: { port: await freePort() },
   });
   onTestFinished(() => server.close());
   const run = (...args: string[]): Promise<CommandResult> => runIn(folder, args, server.url);
@@ -66,17 +68,24 @@ export interface Typed {
   meanwhile?: () => Promise<unknown>;
 }
 
-/** Runs a command with a folder of its own for its user, and what it reads on standard input, or what is typed at a terminal. */
+/**
+ * Runs a command with a folder of its own for its user, and what it reads on standard input, or what is typed at a terminal. `said` is
+ * called with what it has printed so far on standard error, each time that it prints something there.
+ */
 export async function runIn(
   folder: string,
   args: readonly string[],
   url?: string,
   input: string | Typed = "",
+  said = (_stderr: string): void => {},
 ): Promise<CommandResult> {
   const result: CommandResult = { code: 0, stdout: "", stderr: "" };
   result.code = await runCommandLine(args, {
     stdout: (text) => void (result.stdout += text),
-    stderr: (text) => void (result.stderr += text),
+    stderr(text) {
+      result.stderr += text;
+      said(result.stderr);
+    },
     environment: {
       FLEETWRIGHT_HOME: join(folder, "home"),
       ...(url !== undefined && { FLEETWRIGHT_URL: url }),

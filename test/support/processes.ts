@@ -10,6 +10,7 @@ import type { OperationDetail } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import type { Client } from "fleetwright/client";
 import { readSigner } from "fleetwright/client/node";
+import { freePort } from "./free-port.ts";
 
 /** The command line as it is built. */
 export const programPath = fileURLToPath(new URL("../../dist/program/main.js", import.meta.url));
@@ -18,6 +19,8 @@ export const programPath = fileURLToPath(new URL("../../dist/program/main.js", i
 export class Program implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
+  /** Whether it has ended and all that it wrote was read. */
+  #isOver = false;
   /** What it wrote to standard output so far. */
   stdout = "";
   stderr = "";
@@ -32,7 +35,7 @@ export class Program implements AsyncDisposable {
     const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...environment };
     const [command = "", ...rest] = [...within, process.execPath, programPath, ...args];
     this.#child = spawn(command, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
-    this.#exited = once(this.#child, "close");
+    this.#exited = once(this.#child, "close").finally(() => (this.#isOver = true));
     this.#child.stdout?.setEncoding("utf8").on("data", (piece: string) => (this.stdout += piece));
     this.#child.stderr?.setEncoding("utf8").on("data", (piece: string) => (this.stderr += piece));
   }
@@ -46,13 +49,14 @@ export class Program implements AsyncDisposable {
     for (;;) {
       const match = pattern.exec(this.stdout);
       if (match) return match;
+      if (this.#isOver) {
+        const how = this.#child.exitCode ?? this.#child.signalCode;
+        throw new Error(`It ended with ${how}: ${this.stderr}`);
+      }
       const stopped = new AbortController();
       const more = once(this.#child.stdout!, "data", { signal: stopped.signal }).catch(() => {});
       await Promise.race([more, this.#exited]);
       stopped.abort();
-      if (this.#child.exitCode !== null && !pattern.test(this.stdout)) {
-        throw new Error(`It ended with ${this.#child.exitCode}: ${this.stderr}`);
-      }
     }
   }
 
@@ -80,14 +84,15 @@ export interface ServerProcess extends AsyncDisposable {
   client: Client;
 }
 
-/** Starts a server; `port` 0 takes a free one. */
+/** Starts a server; `port` 0 takes a free one, which stays free for it when it has ended. */
 export async function startServerProcess(
   dataDir: string,
   port = 0,
   environment: Record<string, string> = {},
   flags: readonly string[] = [],
 ): Promise<ServerProcess> {
-  const args = ["serve", "--port", String(port), "--data-dir", dataDir, "--log-level", "warn", ...flags];
+  const at = ["--port", String(port === 0 ? await freePort() : port)];
+  const args = ["serve", ...at, "--data-dir", dataDir, "--log-level", "warn", ...flags];
   const program = new Program(args, environment);
   const [, url = ""] = await program.says(/^URL +(\S+)\n[^]*^Next .*\n/m);
   const client = createClient({ url, signer: readSigner(join(dataDir, "admin-key")) });
@@ -112,7 +117,7 @@ export async function startAgentProcess(
   mkdirSync(root, { recursive: true });
   const places = ["--root", root, "--state-dir", join(folder, "state")];
   const program = new Program(["agent", "--url", url, ...places, "--log-level", "silent"], environment);
-  const [, nodeId = ""] = await program.says(/^Node +(\w+)$/m);
+  const [, nodeId = ""] = await program.says(/^Node +(\w+)\n/m);
   return { program, nodeId, root, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
 }
 

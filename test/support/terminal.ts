@@ -10,6 +10,8 @@ const program = fileURLToPath(new URL("../../dist/program/main.js", import.meta.
 export class Terminal implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
+  /** Whether it has ended and all that it wrote was read. */
+  #isOver = false;
   /** What the terminal shows: both outputs, and what was typed. */
   screen = "";
 
@@ -28,15 +30,14 @@ export class Terminal implements AsyncDisposable {
       FLEETWRIGHT_HOME: home,
     };
     this.#child = spawn("script", ["-qec", line, "/dev/null"], { env, stdio: ["pipe", "pipe", "pipe"] });
-    this.#exited = once(this.#child, "close");
+    this.#exited = once(this.#child, "close").finally(() => (this.#isOver = true));
     this.#child.stdout?.setEncoding("utf8").on("data", (piece: string) => (this.screen += piece));
   }
 
   /** Resolves when the screen has this text; rejects when the command ends before. */
   async shows(text: string): Promise<void> {
     while (!this.screen.includes(text)) {
-      if (this.#child.exitCode !== null)
-        throw new Error(`It ended with ${this.#child.exitCode}: ${this.screen}`);
+      if (this.#isOver) throw new Error(`It ended with ${this.#child.exitCode}: ${this.screen}`);
       const stopped = new AbortController();
       const more = once(this.#child.stdout!, "data", { signal: stopped.signal }).catch(() => {});
       await Promise.race([more, this.#exited]);

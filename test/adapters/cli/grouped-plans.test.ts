@@ -1,11 +1,16 @@
 /** A plan of an assignment: agents with equal changes together, and exactly it applied afterwards. */
-import { setTimeout as pause } from "node:timers/promises";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { RolloutDetail, RolloutGroup } from "fleetwright";
 import { startServer } from "fleetwright/h3";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { startAskedFleet } from "../../support/asked-fleet.ts";
 import { runIn, startCommandLine, startSocketAgent } from "../../support/command-line.ts";
+import { deferred } from "../../support/deferred.ts";
+
+/** A script that waits for a file. */
+const until = (path: string): string => `while [ ! -e ${path} ]; do sleep 0.05; done`;
 
 const planOf = (stdout: string): string => /--plan (\S+)\n/.exec(stdout)?.[1] ?? "";
 
@@ -87,15 +92,17 @@ it("asks nobody about a plan that can't be applied, and offers none that was can
 
 it("follows a rollout and an operation to their end, with the exit code of it", async () => {
   const fleet = await startAskedFleet(2);
+  const goOn = join(fleet.folder, "go-on");
   await fleet.uploadText(
     "name: web\nresources:\n  - { type: file, id: page, path: /page, content: x }\n" +
-      '  - { type: script, id: slow, run: "sleep 1", run_on: [page] }\n',
+      `  - { type: script, id: slow, run: "${until(goOn)}", run_on: [page] }\n`,
   );
   await fleet.print("assignments", "create", "web", "--selector", "*", "--module", "web");
   const answer = await fleet.run("assignments", "apply", "web", "--no-wait", "--batch", "1", "--json");
   expect(answer.code).toBe(5);
   const begun = JSON.parse(answer.stdout) as RolloutDetail;
-  const watched = await fleet.run("rollouts", "watch", begun.rollout_id);
+  const watch = ["rollouts", "watch", begun.rollout_id];
+  const watched = await runIn(fleet.folder, watch, undefined, "", () => writeFileSync(goOn, ""));
   expect(watched.code).toBe(0);
   expect(watched.stderr).toMatch(/^web: running, batch 1 of 2: 1 running, 1 waiting\n/);
   expect(watched.stderr).toContain("  Apply on web-1 ended: succeeded\n");
@@ -118,17 +125,20 @@ it("goes on following a rollout where the server was started again in between", 
   const { agent } = await startSocketAgent(line);
   await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
   const script = "name: slow\nresources:\n  - { type: file, id: page, path: /page, content: x }\n";
-  const slow = '  - { type: script, id: wait, run: "sleep 3", run_on: [page] }\n';
+  const goOn = join(line.folder, "go-on");
+  const slow = `  - { type: script, id: wait, run: "${until(goOn)}", run_on: [page] }\n`;
   await runIn(line.folder, ["modules", "upload", "-"], undefined, script + slow);
   await line.print("assignments", "create", "all", "--selector", "*", "--module", "slow");
   const begun = await line.run("assignments", "apply", "all", "--no-wait", "--json");
   const { rollout_id } = JSON.parse(begun.stdout) as RolloutDetail;
-  const watching = line.run("rollouts", "watch", rollout_id);
-  await pause(300);
+  const begins = deferred();
+  const watching = runIn(line.folder, ["rollouts", "watch", rollout_id], undefined, "", begins.resolve);
+  await begins.promise;
   const { port } = new URL(line.server.url);
   await line.server.close();
   const again = await startServer({ storage: new MemoryStorage({ data }), listen: { port: Number(port) } });
   onTestFinished(() => again.close());
+  writeFileSync(goOn, "");
   const { code, stdout, stderr } = await watching;
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
