@@ -3,12 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { CgroupScopes } from "../../lib/host/cgroup-scope.ts";
+import { signalProcess } from "../../lib/host/process-table.ts";
 import { uuid } from "../support/agent-commands.ts";
 import { detachments, loggedProcesses } from "../support/detached.ts";
 import { eventually } from "../support/processes.ts";
@@ -57,6 +59,8 @@ describe.runIf(process.platform === "linux").each(kinds)("an agent that holds pr
     const agent = machine.start();
     await machine.untilNoted(3);
     agent.signal("SIGTERM");
+    // Two signals that come before it looks are one.
+    await agent.says(/^stop 1$/m);
     await pause(300);
     expect(machine.processes().living).toHaveLength(3);
     agent.signal("SIGTERM");
@@ -111,7 +115,7 @@ class Machine {
     const note = `echo "sleeper $$ $(cut -d' ' -f22 /proc/$$/stat)" >> ${this.folder}/log`;
     writeFileSync(join(this.folder, "sleeper"), `${note}\nwhile :; do sleep 0.1; done\n`);
     onTestFinished(() => {
-      for (const { pid } of this.processes().living) process.kill(pid, "SIGKILL");
+      for (const living of this.processes().living) signalProcess(living, "SIGKILL");
     });
   }
 
@@ -169,7 +173,7 @@ class Life {
       stdio: ["ignore", "pipe", "inherit"],
     });
     this.#exited = once(this.#child, "close");
-    this.#child.stdout.setEncoding("utf8").on("data", (piece: string) => (this.#stdout += piece));
+    createInterface(this.#child.stdout).on("line", (line) => (this.#stdout += `${line}\n`));
     onTestFinished(() => this.kill("SIGKILL"));
   }
 

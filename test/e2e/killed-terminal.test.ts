@@ -1,11 +1,12 @@
 /** A terminal of which one side is killed: what the list, the transcript and the audit log say, and that a changed transcript is noticed. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import type { Client } from "fleetwright/client";
 import { attachTerminal, type TerminalMessage, type TerminalSocket } from "../../adapters/client/terminal.ts";
+import { processAt } from "../../lib/host/process-table.ts";
 import {
   eventually,
   startAgentProcess,
@@ -46,8 +47,7 @@ async function openTerminal({ client, url }: ServerProcess, nodeId: string) {
   };
 }
 
-const isRunning = (pid: number): boolean =>
-  existsSync(`/proc/${pid}`) && !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+const isRunning = (pid: number): boolean => processAt(pid)?.isZombie === false;
 
 async function transcriptOf(client: Client, sessionId: string, format?: "text"): Promise<string> {
   const pieces: Uint8Array[] = [];

@@ -1,5 +1,5 @@
 /** A threshold over real processes: an agent that measures, a server that is killed and restarted while there is an alarm. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ApiError, type Client } from "fleetwright/client";
@@ -44,8 +44,11 @@ test("an alarm is told once, is there once over a kill and a restart of the serv
   const [data, machine] = [join(folder, "data"), join(folder, "machine")];
   const own = join(machine, "state", "metrics.d");
   mkdirSync(own, { recursive: true, mode: 0o755 });
-  const setQueue = (length: number): void =>
-    writeFileSync(join(own, "queue.prom"), `queue_length ${length}\n`, { mode: 0o644 });
+  const setQueue = (length: number): void => {
+    // At once: a sample in between would have no length.
+    writeFileSync(join(own, "next"), `queue_length ${length}\n`, { mode: 0o644 });
+    renameSync(join(own, "next"), join(own, "queue.prom"));
+  };
   setQueue(1);
   let server: ServerProcess = await startServerProcess(data, 0, {}, everySecond);
   const port = Number(new URL(server.url).port);

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
+import { processAt } from "../../lib/host/process-table.ts";
 import { act } from "../../lib/state/resources/shared/command.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
 import type { HostUnderTest } from "../../lib/testing/host-subject.ts";
@@ -309,8 +310,7 @@ async function untilWritten(path: string): Promise<number> {
 /** A process that was ended stays as a zombie until whoever adopted it has taken note. */
 async function untilEnded(pid: number): Promise<void> {
   for (;;) {
-    const stat = join("/proc", String(pid), "stat");
-    if (!existsSync(stat) || / Z /.test(readFileSync(stat, "utf8"))) return;
+    if (processAt(pid)?.isZombie !== false) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

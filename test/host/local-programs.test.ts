@@ -11,7 +11,7 @@ import { CgroupScopes } from "../../lib/host/cgroup-scope.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import type { ScopeKind } from "../../lib/host/local-programs.ts";
 import { terminalVariable } from "../../lib/host/marked-scope.ts";
-import { bootOf, listProcesses, processAt } from "../../lib/host/process-table.ts";
+import { bootOf, listProcesses, processAt, signalProcess } from "../../lib/host/process-table.ts";
 import { detachments, loggedProcesses, writeSleeper } from "../support/detached.ts";
 import { eventually } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -47,7 +47,7 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     const clock = hurriedClock(times);
     const host = new LocalHost({ stateFolder: join(folder, "state"), clock, holdBy });
     onTestFinished(() => {
-      for (const { pid } of loggedProcesses(join(folder, "work/log")).living) process.kill(pid, "SIGKILL");
+      for (const living of loggedProcesses(join(folder, "work/log")).living) signalProcess(living, "SIGKILL");
     });
     return { folder, host, clock, log: join(folder, "work/log") };
   };

@@ -1,7 +1,7 @@
 /**
  * An agent in a process of its own that applies one script again and again, to be killed:
  * `holding-agent.ts <state folder> <seed> <cgroup or subreaper> <first operation> <script file>`.
- * Prints a line for each result; a first SIGTERM stops the agent, a second one at once.
+ * Prints a line for each result and each signal; a first SIGTERM stops the agent, a second one at once.
  */
 import { readFileSync } from "node:fs";
 import { createAgent } from "../../lib/agent/agent.ts";
@@ -22,6 +22,7 @@ const agent = createAgent({ stateDir, host, dial: async () => orchestrator.trans
 let stops = 0;
 process.on("SIGTERM", () => {
   stops += 1;
+  console.log(`stop ${stops}`);
   void agent.stop({ now: stops > 1 }).then(() => process.exit(0));
 });
 // Timers of the clock don't keep a process alive.

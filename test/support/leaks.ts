@@ -43,13 +43,16 @@ export function liveResources(): ResourceCounts {
   return counts;
 }
 
+// With a mutant in the sources much is left behind, and each test would take its time for it.
+const patience = process.env["FLEETWRIGHT_MUTANT_TESTS"] === undefined ? 10_000 : 2_000;
+
 /**
  * Tells what is there now and was not before, as "2 x Timeout". Looks again for a while before it says so, since a socket
  * that was closed takes a few turns to go.
  *
- * @param patienceMs - Milliseconds to wait for what is closing. Default 2000.
+ * @param patienceMs - Milliseconds to wait for what is closing. Default 10000, as a machine that others use as well may need.
  */
-export async function leakedSince(before: ResourceCounts, patienceMs = 2000): Promise<string[]> {
+export async function leakedSince(before: ResourceCounts, patienceMs = patience): Promise<string[]> {
   // Rejections are reported at the end of a turn.
   await new Promise<void>((resolve) => void startImmediate(resolve));
   const deadline = performance.now() + patienceMs;

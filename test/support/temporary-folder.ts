@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 
 /** Makes an empty folder for the test that runs now, and removes it with everything in it when the test is over. */
@@ -18,6 +19,22 @@ export function temporaryFolderOnDisk(): string {
 
 function folderIn(parent: string): string {
   const folder = mkdtempSync(join(parent, "fleetwright-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
+}
+
+/** Removes a folder in which a program that was killed may have left another that writes for a moment yet. */
+async function removeFolder(folder: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      // Its own retries would not remove what has come meanwhile.
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOTEMPTY" && code !== "EBUSY") throw error;
+      if (performance.now() > deadline) throw error;
+    }
+    await pause(50);
+  }
 }
