@@ -52,13 +52,14 @@ describe("an apply in the middle of which a process is killed", () => {
     await agent.program.end("SIGKILL");
     // The script outlives the agent; it ends here.
     writeFileSync(join(agent.root, "go"), "");
+    // The next agent ends what it finds running.
+    await eventually("the script has left something", () => existsSync(join(agent.root, "left")));
     await using back = await startAgentProcess(join(folder, "web-1"), server.url);
 
     expect(back.nodeId).toBe(agent.nodeId);
     expect(await endOf(server.client, operationId)).toMatchObject({ status: "interrupted" });
     expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
 
-    await eventually("the script has left something", () => existsSync(join(agent.root, "left")));
     const next = await server.client.state.apply(agent.nodeId, { modules: ["slow"] });
     expect(next).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
     expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");

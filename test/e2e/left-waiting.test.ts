@@ -3,13 +3,15 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endOf, eventually, Program, startFleetMember, startServerProcess } from "../support/processes.ts";
+import { openSilentPath } from "../support/silent-path.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("Ctrl-C ends a command that waits, and says how to follow and how to end what goes on", async () => {
   const folder = temporaryFolder();
   await using server = await startServerProcess(join(folder, "data"));
   await using _ = await startFleetMember(join(folder, "agent"), server);
-  const environment = { HOME: join(folder, "home"), FLEETWRIGHT_URL: server.url };
+  await using path = await openSilentPath(Number(new URL(server.url).port));
+  const environment = { HOME: join(folder, "home"), FLEETWRIGHT_URL: `http://127.0.0.1:${path.port}` };
   await using login = new Program(["login", "--key", join(folder, "data", "admin-key")], environment);
   expect(await login.exited()).toBe(0);
   const [begun, goOn] = [join(folder, "begun"), join(folder, "go-on")];
@@ -25,6 +27,8 @@ test("Ctrl-C ends a command that waits, and says how to follow and how to end wh
   await eventually("it runs", () => existsSync(begun));
   const [operation] = (await server.client.operations.list()).items;
   const id = operation!.operation_id;
+  // The machine may be at it before the command line has heard which operation it is.
+  await eventually("it is waited for", () => path.heard().includes(`/operations/${id}`));
   const noticeOf = (kind: string, its: string): string =>
     `\nThe ${kind} goes on. Follow it: fleetwright ${kind}s watch ${its}; end it: fleetwright ${kind}s cancel ${its}\n`;
   // It dies of the signal: a loop in a shell ends with it.

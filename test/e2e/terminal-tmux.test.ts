@@ -220,7 +220,8 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
     it("a connection that breaks off and comes back goes on where it was", async () => {
       await using scene = await startScene();
       await using path = await openSilentPath(Number(new URL(scene.url).port));
-      using terminal = scene.at(80, 60, ...opening, "--url", `http://127.0.0.1:${path.port}`);
+      // Long enough that no line goes off it, however often the shell is called while the connection is gone.
+      using terminal = scene.at(80, 1_000, ...opening, "--url", `http://127.0.0.1:${path.port}`);
       await terminal.shows(/^[#$]$/m);
       for (const round of [1, 2]) {
         terminal.enter(`for i in a b c; do echo ${round}-$i; done`);

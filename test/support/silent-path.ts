@@ -4,6 +4,8 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 /** A path that is open. */
 export interface SilentPath extends AsyncDisposable {
   port: number;
+  /** What came so far from those who connected. */
+  heard(): string;
   /** From now on nothing goes through, of connections that stand; they stay open. New ones go through. */
   swallow(): void;
   /** The same, of new connections too: they are taken, and nobody is at the other end. */
@@ -22,10 +24,14 @@ export async function openSilentPath(toPort: number): Promise<SilentPath> {
     return socket.on("error", () => {}).once("close", () => sockets.delete(socket));
   };
   let isCut = false;
+  let heard = "";
   const server = createServer((near) => {
     if (isCut) return void keep(near).resume();
     const far = keep(connect(toPort, "127.0.0.1"));
-    keep(near).pipe(far).pipe(near);
+    keep(near)
+      .on("data", (bytes: Buffer) => (heard += bytes.toString("latin1")))
+      .pipe(far)
+      .pipe(near);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const swallow = (): void => {
@@ -40,6 +46,7 @@ export async function openSilentPath(toPort: number): Promise<SilentPath> {
   };
   return {
     port: (server.address() as AddressInfo).port,
+    heard: () => heard,
     swallow,
     cut() {
       isCut = true;

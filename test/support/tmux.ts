@@ -5,6 +5,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./processes.ts";
 
+/** Title of a terminal whose command has ended. */
+const ended = "the command has ended";
+
 /** Size of the terminal, and what the command has for an environment. */
 export interface TmuxOptions {
   /** Folder of the socket. */
@@ -76,28 +79,27 @@ export class Tmux implements Disposable {
   /** Resolves with the exit code of the command. */
   async exited(): Promise<number> {
     await eventually("the command has ended", () => existsSync(this.#codeFile));
+    // It comes behind all that the command wrote, which tmux may not have read yet.
+    await eventually("all that it wrote is on the screen", () => this.#ask("#{pane_title}") === ended);
     return Number(readFileSync(this.#codeFile, "utf8"));
   }
 
   /** What is set at the terminal now: its screen and what the mouse does. */
   get modes(): string {
-    return this.#tell(
-      "display-message",
-      "-p",
-      "-t",
-      "main",
-      "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
-    ).trim();
+    return this.#ask("#{alternate_on} #{mouse_any_flag} #{cursor_flag}");
   }
 
   [Symbol.dispose](): void {
     this.#tell("kill-server");
   }
 
+  #ask(format: string): string {
+    return this.#tell("display-message", "-p", "-t", "main", format).trim();
+  }
+
   #noted(argv: readonly string[]): string[] {
     // Ctrl-C ends the command alone, as under a shell. What it leaves of the terminal stays: tmux hides the cursor of one whose program ended.
-    const script =
-      'file=$1; shift; trap : INT; "$@"; echo $? > "$file.new"; mv "$file.new" "$file"; exec sleep 1000';
+    const script = `file=$1; shift; trap : INT; "$@"; echo $? > "$file.new"; mv "$file.new" "$file"; printf '\\033]2;%s\\007' '${ended}'; exec sleep 1000`;
     return ["/bin/sh", "-c", script, "sh", this.#codeFile, ...argv];
   }
 

@@ -57,7 +57,7 @@ describe("a terminal that another process holds", () => {
     viewer.say({ type: "ack", offset: viewer.offset });
     await viewer.next("closed");
     expect(viewer.text.match(/x+/g)?.some(({ length }) => length === 5_000_000)).toBe(true);
-  }, 40_000);
+  }, 120_000);
 
   it("cuts a viewer off that acknowledges without reading, before it fills the memory here", async () => {
     const { scene, session_id, ticket } = await opened();
@@ -70,11 +70,11 @@ describe("a terminal that another process holds", () => {
     await vi.waitFor(() => {
       viewer.say({ type: "ack", offset: Number.MAX_SAFE_INTEGER });
       expect(viewer.closedWith).toMatchObject({ code: 1006 });
-    }, 20_000);
+    }, 30_000);
     await waitFor(async () =>
       expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
     );
-  }, 40_000);
+  }, 120_000);
 
   it("is closed from here", async () => {
     const { scene, caller, session_id, ticket } = await opened();
@@ -102,8 +102,10 @@ describe("a terminal that another process holds", () => {
     await using _ = scene;
     const first = scene.attach(session_id, ticket);
     await first.next("opened");
+    // What is typed before the shell asks is echoed first, and its prompt stands before the answer.
+    await first.shows(/[#$] $/);
     first.type("echo one\n");
-    await first.shows(/one\r\n.*[#$] $/s);
+    await first.shows(/\r\none\r\n[#$] $/);
     await scene.here.stop();
     await waitFor(() => expect(first.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
     const other = scene.test.orchestrator.terminals;

@@ -1,9 +1,12 @@
 /** How long terminals last, how many there may be, and what happens where one side is slow. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { newFolders, startApprovedAgent } from "../support/fleet.ts";
 import { openTerminal } from "../support/open-terminal.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -105,11 +108,16 @@ describe("input", () => {
   it("waits for a program that does not read, and comes whole when it does", async () => {
     const { scene, viewer } = await attached();
     await using _ = scene;
-    viewer.type("stty raw -echo; echo wait-$((1+1)); sleep 1; head -c 1000000 | tr -d x | wc -c; echo all\n");
+    const goOn = join(temporaryFolder(), "go-on");
+    const waits = `while [ ! -e ${goOn} ]; do sleep 0.05; done`;
+    viewer.type(
+      `stty raw -echo; echo wait-$((1+1)); ${waits}; head -c 1000000 | tr -d x | wc -c; echo all\n`,
+    );
     await viewer.shows(/wait-2/);
     const piece = "x".repeat(50_000);
     for (let sent = 0; sent < 1_000_000; sent += piece.length) viewer.type(piece);
     await waitFor(() => expect(viewer.socket.bufferedBytes).toBeGreaterThan(500_000));
+    writeFileSync(goOn, "");
     await viewer.shows(/wait-2.*\D0\s+all/s);
     expect(viewer.socket.bufferedBytes).toBe(0);
   });

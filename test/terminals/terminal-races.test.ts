@@ -102,7 +102,7 @@ it("a viewer that acknowledges without reading is cut off before it fills the me
   await vi.waitFor(() => {
     viewer.say({ type: "ack", offset: everything });
     expect(viewer.closedWith).toMatchObject({ code: 1006 });
-  }, 10_000);
+  }, 30_000);
 });
 
 it("one that watches, and types all the same without reading what it is told, is cut off", async () => {
@@ -172,7 +172,7 @@ it("one that takes the place of another in a flood holds it up, and is not sent 
   second.acknowledges = true;
   second.say({ type: "ack", offset: second.offset });
   await second.shows(/done-2\r\n/);
-}, 40_000);
+}, 120_000);
 
 it("a terminal whose end somebody else wrote in the same moment keeps that one, and is told of once", async () => {
   const isEnd = (writes: readonly Write[]): boolean =>

@@ -113,10 +113,11 @@ async function serving(): Promise<{ port: number; bytes: Buffer }> {
   return { port: Number(new URL(server.url).port), bytes };
 }
 
-/** Runs `fetch` of the script with a client for HTTP alone. */
+/** Runs `fetch` of the script with a client for HTTP alone; `onSaid` is called when it says something. */
 async function fetched(
   port: number,
   client: "curl" | "wget",
+  onSaid = (): void => {},
 ): Promise<{ code: number; stderr: string; path: string }> {
   const { etc } = settings(null);
   const bin = join(etc, "bin");
@@ -128,7 +129,9 @@ async function fetched(
   const script = join(etc, "script.sh");
   writeFileSync(script, scriptOf(etc, does));
   const environment = { env: { PATH: bin } };
-  return promisify(execFile)("/bin/sh", [script], environment).then(
+  const running = promisify(execFile)("/bin/sh", [script], environment);
+  running.child.stderr?.on("data", onSaid);
+  return running.then(
     ({ stderr }) => ({ code: 0, stderr, path }),
     ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr, path }),
   );
@@ -183,9 +186,10 @@ describe("a download by the script", () => {
       );
       await Promise.all(held.map((each) => (each.end(), once(each, "response"))));
       const begunAt = performance.now();
-      const result = fetched(port, client);
-      setTimeout(() => held.forEach((each) => each.destroy()), 3_000);
-      const { code, stderr, path } = await result;
+      // Once it has been refused, there is a place.
+      const { code, stderr, path } = await fetched(port, client, () =>
+        held.forEach((each) => each.destroy()),
+      );
       expect([code, stderr]).toEqual([0, "The server is busy; this waits for its turn.\n"]);
       expect(performance.now() - begunAt).toBeGreaterThan(10_000);
       expect(readFileSync(path).equals(bytes)).toBe(true);

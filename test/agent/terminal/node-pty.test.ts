@@ -98,7 +98,7 @@ describe("a pseudoterminal", () => {
       }
     };
     await vi.waitFor(() => expect(fs.readdirSync("/proc").filter(isMarked)).toEqual([]), 30_000);
-    expect(descriptors()).toBe(before);
+    await waitFor(() => expect(descriptors()).toBe(before));
   });
 
   it("that can't be made leaves no group behind, however often that is tried", () => {
@@ -158,9 +158,12 @@ describe("a pseudoterminal", () => {
     const folder = temporaryFolder();
     const loop = "while :; do sleep 0.05; done";
     const saving = (name: string): string => `trap 'sleep 0.2; echo kept > ${folder}/${name}; exit 7' HUP`;
-    writeFileSync(join(folder, "job.sh"), `${saving("job")}; echo armed; kill -STOP $$; ${loop}`);
+    writeFileSync(join(folder, "job.sh"), `${saving("job")}; echo armed-$$-; kill -STOP $$; ${loop}`);
     const one = run(`${saving("shell")}; sh ${folder}/job.sh & echo ready; ${loop}`, "node/saving");
-    await waitFor(() => expect(one.text()).toMatch(/armed[^]*ready|ready[^]*armed/));
+    await waitFor(() => expect(one.text()).toMatch(/armed-\d+-[^]*ready|ready[^]*armed-\d+-/));
+    const [, job = ""] = /armed-(\d+)-/.exec(one.text()) ?? [];
+    // Told before it has stopped, it would stop afterwards, and nobody would have it go on.
+    await waitFor(() => expect(readFileSync(`/proc/${job}/stat`, "latin1")).toMatch(/^\d+ \(.*\) T /));
     one.pty.hangUp();
     one.pty.hangUp();
     expect(await one.exitCode).toBe(7);
@@ -240,7 +243,7 @@ describe("a pseudoterminal", () => {
     const typed = one.pty.write(Buffer.alloc(1_000_000, "x")).then(() => (isTaken = true));
     const begun = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(performance.now() - begun).toBeLessThan(30_000);
     expect(isTaken).toBe(false);
     expect(one.pty.unreadBytes).toBeGreaterThan(900_000);
     one.pty.kill();
