@@ -11,7 +11,9 @@ async function closeReasonOf(socket: WebSocket): Promise<[number, string]> {
   return [code, reason.toString()];
 }
 
-const drain = ["--drain-seconds", "4"];
+/** Longer than a machine that is busy takes for all that is looked at meanwhile. */
+const drainSeconds = 10;
+const drain = ["--drain-seconds", String(drainSeconds)];
 
 test(
   "SIGTERM: not ready, and serving, while agents are let go; streams end with the id of the last event",
@@ -35,7 +37,7 @@ test(
     expect(await closeReasonOf(late)).toEqual([1001, "UNAVAILABLE retry=1000"]);
 
     const text = await streamed;
-    expect(performance.now() - startMs).toBeGreaterThan(3_900);
+    expect(performance.now() - startMs).toBeGreaterThan(drainSeconds * 1_000 - 100);
     expect(text).toMatch(/(?:^|\n)id: \S+\ndata: .*\n\n$/);
     expect(await exited).toBe(0);
     await expect(fetch(`${url}/livez`)).rejects.toThrow();
@@ -53,5 +55,6 @@ test("a second signal ends it at once", { timeout: 60_000 }, async () => {
   const startMs = performance.now();
   await program.end("SIGINT");
   await first;
-  expect(performance.now() - startMs).toBeLessThan(2_000);
+  // After one signal, answers have ten seconds.
+  expect(performance.now() - startMs).toBeLessThan(8_000);
 });

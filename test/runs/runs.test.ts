@@ -109,7 +109,7 @@ describe("a run", () => {
   it("is ended when its time is over, with the children that it left behind", async () => {
     const folder = temporaryFolder();
     const script = `(sleep 60; touch ${folder}/late) & echo $! > ${folder}/child; sleep 60`;
-    const run = await start({ node_ids: [agents[0]!.nodeId], script, timeout_seconds: 1 });
+    const run = await start({ node_ids: [agents[0]!.nodeId], script, timeout_seconds: 3 });
     expect(run.groups).toMatchObject([{ status: "timed_out", error: { code: "RESOURCE_TIMEOUT" } }]);
     const child = Number(readFileSync(join(folder, "child"), "utf8"));
     await vi.waitFor(() => expect(() => process.kill(child, 0)).toThrow("ESRCH"), 30_000);
@@ -117,12 +117,13 @@ describe("a run", () => {
 
   it("does not wait for a child that goes on in the background", async () => {
     const folder = temporaryFolder();
-    const script = `(trap '' TERM; sleep 5) >/dev/null 2>&1 & echo done`;
-    const before = Date.now();
+    const script = `(trap '' TERM; sleep 300) >/dev/null 2>&1 & echo $! > ${folder}/child`;
     const run = await start({ node_ids: [agents[0]!.nodeId], script });
     expect(run.groups).toMatchObject([{ status: "succeeded" }]);
-    expect(Date.now() - before).toBeLessThan(4_000);
-    expect(existsSync(folder)).toBe(true);
+    // It goes on: it was waited for by nobody.
+    const child = Number(readFileSync(join(folder, "child"), "utf8"));
+    expect(process.kill(child, 0)).toBe(true);
+    process.kill(child, "SIGKILL");
   });
 
   it.each([
@@ -154,7 +155,7 @@ describe("a run", () => {
     const run = await start({ selector: "*", script, rollout: { batch: 2 }, wait_seconds: 0 });
     await vi.waitFor(
       () => expect(readFileSync(join(folder, "begun"), "utf8")).toBe("begun\n".repeat(2)),
-      5_000,
+      30_000,
     );
     await test.orchestrator.runs.cancel(systemCaller, { rollout_id: run.rollout_id });
     const ended = await vi.waitFor(async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Redactor } from "../../lib/secret-format/redactor.ts";
 import { hidden } from "../../lib/state/result.ts";
+import { cpuMsOf } from "../support/cpu-time.ts";
 
 const secret = "p@ss/w0rd+'quote\" & <ünï> 7";
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -153,8 +154,6 @@ describe("a redactor", () => {
   it("looks through a megabyte for fifty secrets in a fraction of a second", () => {
     const many = new Redactor(Array.from({ length: 50 }, (_, at) => bytes(`secret-number-${at}-of-fifty`)));
     const text = "An ordinary line of a log that says secret things, and nothing of them.\n".repeat(14_000);
-    const begun = performance.now();
-    expect(many.redact(text)).toBe(text);
-    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(cpuMsOf(() => expect(many.redact(text)).toBe(text))).toBeLessThan(2_000);
   });
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Severity } from "fleetwright";
 import { ThresholdBook } from "../../lib/thresholds/threshold-book.ts";
+import { cpuMsOf } from "../support/cpu-time.ts";
 
 function alarm(id: string, severity: Severity): Parameters<ThresholdBook["setAlarm"]>[0] {
   const at = "2026-01-01T00:00:00.000Z";
@@ -38,10 +39,11 @@ test("alarms are counted once each, up, down and up again", () => {
 test("counting costs the same however many alarms there are", () => {
   const book = new ThresholdBook();
   for (let each = 0; each < 20_000; each += 1) book.setAlarm(alarm(String(each), "warning"));
-  const begun = performance.now();
   let sum = 0;
-  for (let each = 0; each < 5_000; each += 1) sum += book.alarmCounts().warning;
+  const took = cpuMsOf(() => {
+    for (let each = 0; each < 5_000; each += 1) sum += book.alarmCounts().warning;
+  });
   // Going through them takes some seconds; counters take some milliseconds.
-  expect(performance.now() - begun).toBeLessThan(500);
+  expect(took).toBeLessThan(500);
   expect(sum).toBe(5_000 * 20_000);
 });

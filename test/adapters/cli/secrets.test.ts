@@ -211,7 +211,8 @@ describe("the server's key", () => {
         .read()
         .catch((caught: unknown) => caught);
       expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", message: expect.stringMatching(reason) });
-      expect(performance.now() - begun).toBeLessThan(4_000);
+      // Given up for what it takes, it would be after 30 s.
+      expect(performance.now() - begun).toBeLessThan(20_000);
     },
   );
 

@@ -101,7 +101,7 @@ const refused: [why: string, url: string, error: RegExp][] = [
 ];
 
 describe("what no request is made to", () => {
-  const outbound = new CheckedOutbound({ resolve, connectTimeoutMs: 500, requestTimeoutMs: 500 });
+  const outbound = new CheckedOutbound({ resolve, connectTimeoutMs: 10_000, requestTimeoutMs: 10_000 });
 
   it.each(refused)("%s: %s", async (_why, url, error) => {
     const answer = await outbound.request(url, { method: "POST", body: "{}" });
