@@ -42,7 +42,7 @@ async function checkOf({ storage }: TestOrchestrator): Promise<AuditCheck | unde
 async function checked(
   test: TestOrchestrator,
   holds: (check: AuditCheck | undefined) => boolean,
-  timeoutMs = 15_000,
+  timeoutMs = 30_000,
 ): Promise<AuditCheck> {
   return vi.waitFor(
     async () => {

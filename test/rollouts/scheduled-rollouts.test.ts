@@ -194,7 +194,7 @@ async function restartAfter(scene: Scene, ms: number): Promise<TestOrchestrator>
   const second = await restart(scene);
   // The first round after the start either begins what is due or passes over it.
   await vi.waitFor(async () => expect([...(await rolloutsOf(second)), ...skips(second)]).not.toEqual([]), {
-    timeout: 20_000,
+    timeout: 30_000,
   });
   await settleAll();
   return second;

@@ -52,7 +52,7 @@ export class TestViewer {
     await vi.waitFor(() => {
       if (!pattern.test(this.text))
         throw new Error(`${pattern} is not in ${JSON.stringify(this.text.slice(-2000))}`);
-    }, 20_000);
+    }, 30_000);
   }
 
   #take(frame: Uint8Array | string): void {

@@ -82,9 +82,9 @@ describe("the log of a process", () => {
     let text = "";
     const reader = setInterval(() => (text += readAll(fd)), 1);
     onTestFinished(() => clearInterval(reader));
-    await vi.waitFor(() => expect(text.length).toBeGreaterThan(900_000), { timeout: 20_000 });
+    await vi.waitFor(() => expect(text.length).toBeGreaterThan(900_000), { timeout: 30_000 });
     sink.write("after\n");
-    await vi.waitFor(() => expect(text.endsWith("after\n")).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(text.endsWith("after\n")).toBe(true), { timeout: 30_000 });
     const lines = text.trimEnd().split("\n");
     const told = lines.filter((line) => line !== filler).slice(0, -1);
     expect(told).toHaveLength(1);

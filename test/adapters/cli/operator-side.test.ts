@@ -164,7 +164,7 @@ describe("fleetwright notifications", () => {
         expect(printed).toContain("eva");
         return printed;
       },
-      { timeout: 20_000, interval: 200 },
+      { timeout: 30_000, interval: 200 },
     );
     const ids = unread.match(/^[0-9a-f-]{36}/gm) ?? [];
     expect(ids.length).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ function inTime(test: Pick<TestOrchestrator, "clock">, holds: () => unknown): Pr
     await pass(test, 1_000);
     await holds();
   };
-  return vi.waitFor(look, { timeout: 25_000, interval: 10 });
+  return vi.waitFor(look, { timeout: 30_000, interval: 10 });
 }
 
 describe("a channel of the audit log", () => {

@@ -95,7 +95,7 @@ describe("a program that judges what a plan would write", () => {
     const stop = new AbortController();
     const begun = join(temporaryFolder(), "begun");
     const planning = each.plan(`sleep 1000 & touch ${begun}; exec sleep 1000`, { signal: stop.signal });
-    await expect.poll(() => existsSync(begun), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => existsSync(begun), { timeout: 30_000 }).toBe(true);
     if (by === "a cancel") stop.abort();
     else await each.clock.advance(60_000);
     const { results } = await planning;

@@ -55,7 +55,7 @@ describeOnThrowawayMachine(
       machine().output("systemctl", "kill", "--signal=KILL", "steady");
       const restarts = (): string =>
         machine().output("systemctl", "show", "--value", "--property=NRestarts", "steady").trim();
-      await expect.poll(restarts, { timeout: 5000 }).toBe("1");
+      await expect.poll(restarts, { timeout: 30_000 }).toBe("1");
       expect(await run("check", service("steady", { running: true }))).toMatchObject({
         outcome: "unchanged",
       });
