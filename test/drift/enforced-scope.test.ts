@@ -117,15 +117,22 @@ test("modules are put back in the order of their requires, whenever each was app
 });
 
 test("what is forgotten while a check looks at it is not put back", async () => {
-  await upload(`${file("web")}  - { id: slow, type: script, run: "true", check: "sleep 1" }\n`);
+  const looks = `while [ -e ${at("looking")} ]; do sleep 0.05; done`;
+  await upload(`${file("web")}  - { id: slow, type: script, run: "true", check: "${looks}" }\n`);
   await assign("web", { enforce: true });
   await apply();
   writeFileSync(at("web"), "theirs");
+  writeFileSync(at("looking"), "");
   const { nodeId: node_id } = scene.agent;
   const checking = check();
   const isAsked = ({ event_type }: { event_type: string }): boolean => event_type === "drift.checkRequested";
   await waitFor(() => expect(scene.fleet.events.some(isAsked)).toBe(true));
-  await scene.fleet.orchestrator.operations.forget(systemCaller, { node_id, resources: ["web/f"] });
+  const { operations } = scene.fleet.orchestrator;
+  const forgetting = operations.forget(systemCaller, { node_id, resources: ["web/f"] });
+  const asked = async () => (await operations.list(systemCaller, { node_id, kind: "forget" })).items;
+  await waitFor(async () => expect(await asked()).toHaveLength(1));
+  rmSync(at("looking"));
+  await forgetting;
   await checking;
   expect(read("web")).toBe("theirs");
 });

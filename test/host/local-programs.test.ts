@@ -84,7 +84,8 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
   test.each([false, true])(
     "have what they started end in its own time after they were ended, a question: %s",
     async (asks) => {
-      const { folder, host, log } = create();
+      // What it saves it has saved before its time is over, as soon as the machine has time for it.
+      const { folder, host, log } = create(1);
       const sleeper = writeSleeper(join(folder, "work"));
       const saved = join(folder, "work/saved");
       const saves = `sh -c 'trap "sleep 0.1; echo all > ${saved}; exit" TERM; sh "$0" & while :; do sleep 0.05; done' "$0"`;

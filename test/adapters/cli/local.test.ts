@@ -186,7 +186,7 @@ describe("a signal", () => {
       "slow.yaml",
       `name: slow
 resources:
-  - { id: first, type: script, run: "echo begun; sleep 0.5; touch '${root}/first'", creates: "${root}/first" }
+  - { id: first, type: script, run: "echo begun; while [ ! -e '${root}/go' ]; do sleep 0.05; done; touch '${root}/first'", creates: "${root}/first" }
   - { id: second, type: script, run: "touch '${root}/second'", creates: "${root}/second" }
 `,
     );
@@ -200,7 +200,10 @@ resources:
       ...rest,
       stdout(text) {
         stdout += text;
-        if (text.includes("first | begun")) signal();
+        if (!text.includes("first | begun")) return;
+        signal();
+        // Whoever waits for the signal has heard it by then.
+        setTimeout(() => writeFileSync(join(root, "go"), ""), 100);
       },
       untilStopped: () => signalled,
       untilHurried: (unwanted) =>
