@@ -28,22 +28,30 @@ async function watch(call: CommandCall, rolloutId: string): Promise<ExitCode> {
   const live = new LiveRollout(call);
   let rollout = await read();
   if (!isUnfinished(rollout)) return tellEnd(call, rollout);
-  live.stands(rollout);
   let lookedAt = Date.now();
+  // Whether something is in no event: what ended before the stream was open, and what it says was missed.
+  let isMissed = true;
   const types = ["rollout.*", "operation.*"] as const;
   for await (const item of client.events.stream({ rollout_id: rolloutId, types })) {
     const isTold = item.type === "event";
     if (isTold) live.tell(item.event, rollout);
+    // Of a stream that was opened anew, behind which comes what happened meanwhile.
+    if (item.type === "position" && !isMissed) continue;
     const isOfRollout = isTold && item.event.event_type.startsWith("rollout.");
     if (isTold && !isOfRollout && Date.now() - lookedAt < lookMs) continue;
-    rollout = await read().catch((error: unknown) => {
+    // Behind the end of its operations, each of which is told.
+    const isLast = !isTold || item.event.event_type === "rollout.finished";
+    isMissed ||= isLast;
+    try {
+      rollout = await read();
+      isMissed = false;
+    } catch (error) {
       // Gone again: the stream is opened anew, and tells what came in between.
-      if (isPassing(error)) return rollout;
-      throw error;
-    });
+      if (!isPassing(error)) throw error;
+    }
     lookedAt = Date.now();
-    if (!isUnfinished(rollout)) break;
-    live.stands(rollout);
+    if (isUnfinished(rollout)) live.stands(rollout);
+    else if (isLast) break;
   }
   return tellEnd(call, rollout);
 }

@@ -60,7 +60,7 @@ it(
             countOf(client, ids[1], "delivered"),
             countOf(client, ids[2], "dead"),
           ]),
-        { timeout: 60_000, interval: 500 },
+        { timeout: 120_000, interval: 500 },
       )
       .toEqual([count, count, count]);
     expect([faultsOf(one, count), faultsOf(other, count)]).toEqual([[], []]);

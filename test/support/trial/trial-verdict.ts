@@ -185,7 +185,7 @@ export async function answered<Result>(call: () => Promise<Result>): Promise<Res
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof ApiError) || tries === 10) throw error;
+      if (!(error instanceof ApiError) || tries === 60) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }
