@@ -360,14 +360,20 @@ export class ExampleSession {
       headers: { authorization: `Bearer ${this.#token}` },
       agent: false,
     });
+    const closed = once(request, "close");
     const [response] = (await once(request, "response")) as [IncomingMessage];
-    const [piece] = (await once(response, "data")) as [Buffer];
+    let text = "";
+    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
+      text += piece;
+      // An item may come in pieces.
+      if (/^data: .*\n/m.test(text)) break;
+    }
     request.destroy();
-    await once(request, "close");
+    await closed;
     const { statusCode: status = 0, headers } = response;
     const more = undescribedHeaders({ method: "GET", path, status, headers });
     if (more.length > 0) throw new Error(`${procedure} answers with headers that are not described: ${more}`);
-    const data = /^data: (.*)$/m.exec(piece.toString())?.[1] ?? "";
+    const data = /^data: (.*)$/m.exec(text)?.[1] ?? "";
     this.#write(procedure, { parameters, status, answer: JSON.parse(data) });
   }
 
