@@ -14,7 +14,7 @@ import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
 import { playNotifications, playThresholds, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
-import type { Answer } from "./http.ts";
+import { firstItem, type Answer } from "./http.ts";
 import type { Moment } from "./interrupted-call.ts";
 import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
@@ -360,20 +360,13 @@ export class ExampleSession {
       headers: { authorization: `Bearer ${this.#token}` },
       agent: false,
     });
-    const closed = once(request, "close");
     const [response] = (await once(request, "response")) as [IncomingMessage];
-    let text = "";
-    for await (const piece of response.setEncoding("utf8") as AsyncIterable<string>) {
-      text += piece;
-      // An item may come in pieces.
-      if (/^data: .*\n/m.test(text)) break;
-    }
+    const data = await firstItem(response);
     request.destroy();
-    await closed;
+    await once(request, "close");
     const { statusCode: status = 0, headers } = response;
     const more = undescribedHeaders({ method: "GET", path, status, headers });
     if (more.length > 0) throw new Error(`${procedure} answers with headers that are not described: ${more}`);
-    const data = /^data: (.*)$/m.exec(text)?.[1] ?? "";
     this.#write(procedure, { parameters, status, answer: JSON.parse(data) });
   }
 

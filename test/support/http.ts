@@ -1,6 +1,6 @@
 /** Requests that are sent exactly as written, to an app on a real socket of loopback. */
 import { request as httpRequest } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { App } from "../../adapters/h3/app.ts";
 import { listenApp } from "../../adapters/h3/serve.ts";
 
@@ -61,5 +61,18 @@ export function send(port: number, call: Call): Promise<Answer> {
     request.on("error", reject);
     if (chunked) request.flushHeaders();
     request.end(body);
+  });
+}
+
+/** What the first item of a stream of events says, however its bytes are cut; the stream goes on. */
+export function firstItem(stream: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    stream.setEncoding("utf8").on("error", reject);
+    stream.on("data", (piece: string) => {
+      text += piece;
+      const said = /^data: (.*)\n/m.exec(text)?.[1];
+      if (said !== undefined) resolve(said);
+    });
   });
 }

@@ -132,7 +132,9 @@ it("goes on following a rollout where the server was started again in between", 
   const begun = await line.run("assignments", "apply", "all", "--no-wait", "--json");
   const { rollout_id } = JSON.parse(begun.stdout) as RolloutDetail;
   const begins = deferred();
-  const watching = runIn(line.folder, ["rollouts", "watch", rollout_id], undefined, "", begins.resolve);
+  const watching = runIn(line.folder, ["rollouts", "watch", rollout_id], undefined, "", () =>
+    begins.resolve(),
+  );
   await begins.promise;
   const { port } = new URL(line.server.url);
   await line.server.close();
