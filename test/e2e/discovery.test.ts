@@ -52,6 +52,7 @@ test.skipIf(reason !== null)(
     expect(await agents()).toMatchObject([{ node_id: nodeId, status: "pending" }]);
 
     await agent.end("SIGKILL");
+    await eventually("it is away", async () => (await agents())[0]?.connected === false);
     await using again = start();
     await again.says(/^Node/m);
     await eventually("it is back without being called", async () => (await agents())[0]?.connected === true);

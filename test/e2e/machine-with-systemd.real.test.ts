@@ -67,7 +67,11 @@ describeOnThrowawayMachine(
 
       // What the agent started is not its own: it outlives it.
       const pid = systemctl("show", "--property=MainPID", "--value", "site");
+      const agentPid = (): string => systemctl("show", "--property=MainPID", "--value", "fleetwright-agent");
+      const killed = agentPid();
       machine().output("systemctl", "kill", "--signal=KILL", "fleetwright-agent");
+      // Until then the server may take the connection of the one that was killed for that of the next.
+      await eventually("another agent runs", () => !["0", killed].includes(agentPid()));
       await eventually("the agent is back", async () => (await client.agents.get(nodeId)).connected);
       expect(systemctl("show", "--property=MainPID", "--value", "site")).toBe(pid);
 
