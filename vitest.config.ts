@@ -73,8 +73,8 @@ export default defineConfig({
   test: {
     setupFiles: ["test/support/setup.ts"],
     // Ends what hangs, and nothing that is only slow: machines are shared.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 5 } },
     // What files import is loaded once in each process, not for each file: loading takes longer than most tests.
     isolate: false,

@@ -27,7 +27,7 @@ function collected({ messages }: SyslogCollector): [number, string, string][] {
 
 it(
   "tells each event once and in order, and nothing to a server with another certificate",
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   async () => {
     const folder = temporaryFolder();
     const [own, elsewhere, forged] = await Promise.all([

@@ -14,7 +14,7 @@ resources: [{ id: wait, type: script, run: sleep 60, check: "false" }]
 
 test(
   "SIGTERM: waiting calls are answered with the state so far, streams end, new requests get 503 until the last answer is out",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const folder = temporaryFolder();
     await using server = await startServerProcess(join(folder, "data"));

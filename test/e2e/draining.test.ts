@@ -17,7 +17,7 @@ const drain = ["--drain-seconds", String(drainSeconds)];
 
 test(
   "SIGTERM: not ready, and serving, while agents are let go; streams end with the id of the last event",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const folder = temporaryFolder();
     await using server = await startServerProcess(join(folder, "data"), 0, {}, drain);
@@ -44,7 +44,7 @@ test(
   },
 );
 
-test("a second signal ends it at once", { timeout: 60_000 }, async () => {
+test("a second signal ends it at once", { timeout: 120_000 }, async () => {
   const folder = temporaryFolder();
   await using server = await startServerProcess(join(folder, "data"), 0, {}, ["--drain-seconds", "3600"]);
   await using agent = await startFleetMember(join(folder, "web-1"), server);

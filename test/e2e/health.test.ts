@@ -21,7 +21,7 @@ async function checkOf(client: Client, name: string): Promise<object> {
 
 test.skipIf(reason !== null)(
   "an agent whose disk is full refuses every command: the status names it until it takes one",
-  { timeout: 90_000 },
+  { timeout: 180_000 },
   async () => {
     const folder = mountSmallDisk("2m");
     mkdirSync(join(folder, "agent"));
@@ -55,7 +55,7 @@ test.skipIf(reason !== null)(
   },
 );
 
-test("a clock that was set is told until it is right again", { timeout: 60_000 }, async () => {
+test("a clock that was set is told until it is right again", { timeout: 120_000 }, async () => {
   const folder = temporaryFolder();
   const clock = new SetClock(join(folder, "clock"));
   await using server = await startServerProcess(join(folder, "data"), 0, clock.environment);

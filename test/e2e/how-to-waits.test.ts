@@ -62,7 +62,7 @@ describe("what waits for the server on a page", () => {
   });
 
   const comes = "prints the answer of a server that comes, and is not ready at first: %s";
-  it.each(waits)(comes, { timeout: 60_000 }, async (line) => {
+  it.each(waits)(comes, { timeout: 120_000 }, async (line) => {
     const port = await freePort();
     let asked = 0;
     const server = createServer((_, response) => {

@@ -126,7 +126,7 @@ describe("a terminal", () => {
         code: "STORAGE_CORRUPT",
       });
     expect((await changed.client.terminals.get(sessionId)).recording_hash).toBe(hashOf(recorded));
-  }, 90_000);
+  }, 180_000);
 
   it("of an agent that is killed is interrupted at once, and its programs are ended when it is back", async () => {
     const folder = temporaryFolder();
@@ -153,5 +153,5 @@ describe("a terminal", () => {
     expect(isRunning(pid)).toBe(true);
     await using _ = await startAgentProcess(join(folder, "web-1"), server.url);
     await eventually("nothing is left on the machine", () => !isRunning(pid));
-  }, 90_000);
+  }, 180_000);
 });

@@ -14,7 +14,7 @@ const moduleText = (n: number): string => `name: m${n}\nresources: []\n`;
 
 test(
   "a server whose data folder is removed answers no change any more and is not ready",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const dataDir = join(temporaryFolder(), "data");
     const server = await startServerProcess(dataDir);
@@ -33,7 +33,7 @@ test(
 
 test.skipIf(reason !== null)(
   "a server whose data folder is unmounted notices soon, and stops writing",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const dataDir = temporaryFolder();
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=700", "tmpfs", dataDir]);
@@ -63,7 +63,7 @@ test.skipIf(reason !== null)(
 
 test(
   "a server that was killed and lost its newest changes refuses to start, and goes on without them when it is told to",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const dataDir = join(temporaryFolder(), "data");
     const server = await startServerProcess(dataDir);

@@ -29,7 +29,7 @@ async function startMember(folder: string, server: ServerProcess, rack: string):
 
 it(
   "goes on where it was after its server is killed, and gives no agent two operations",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const folder = temporaryFolder();
     const dataDir = join(folder, "data");

@@ -149,7 +149,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       using terminal = scene.at(80, 24, "terminal", "open", "web-1", "--shell", "/bin/false");
       expect(await terminal.exited()).toBe(1);
       expect(terminal.screen).not.toContain("closed");
-    }, 60_000);
+    }, 120_000);
 
     it("of any size a terminal is opened, replayed as it looked, and closed from outside", async () => {
       await using scene = await startScene();
@@ -169,7 +169,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       using replay = scene.at(100, 30, "terminal", "replay", sessionId, "--speed", "100");
       expect(await replay.exited()).toBe(0);
       expect(replay.screen).toMatch(/^30 1000\nred$/m);
-    }, 60_000);
+    }, 120_000);
 
     it("why it ended is said where a program had the whole screen, and where the server was killed and is back", async () => {
       const holdScreen = "printf '\\033[?1049h'; echo in\"\"side; sleep 100";
@@ -191,7 +191,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       await using _back = await scene.restart();
       expect(await terminal.exited()).toBe(1);
       expect(terminal.screen).toContain("The terminal ended: server_lost.");
-    }, 60_000);
+    }, 120_000);
 
     it("why it can't be come back to is said where the operator was removed while the connection was gone", async () => {
       await using scene = await startScene();
@@ -215,7 +215,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
         "The terminal can't be attached to again: The signature does not match.",
       );
       expect(terminal.screen).not.toContain("can't be reached");
-    }, 60_000);
+    }, 120_000);
 
     it("a connection that breaks off and comes back goes on where it was", async () => {
       await using scene = await startScene();
@@ -237,7 +237,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       // Where a loop is typed while the shell has not asked yet, what it prints stands behind its prompts.
       const lines = [...terminal.screen.matchAll(/^(?:[#$] )*([12]-[abc])$/gm)].map(([, line]) => line);
       expect(lines, terminal.screen).toEqual(["1-a", "1-b", "1-c", "2-a", "2-b", "2-c"]);
-    }, 60_000);
+    }, 120_000);
 
     it("a replay that is broken off by Ctrl-C leaves the terminal as before", async () => {
       await using scene = await startScene();
@@ -256,7 +256,7 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       replay.press("C-c");
       expect(await replay.exited()).toBe(130);
       await eventually("the terminal is as before", () => replay.modes === "0 0 1");
-    }, 60_000);
+    }, 120_000);
 
     it("without one, and by Ctrl-] twice, nothing is left behind", async () => {
       await using scene = await startScene();
@@ -270,6 +270,6 @@ describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top")
       expect((await scene.client.terminals.list()).items).toMatchObject([
         { status: "closed", close_reason: "closed" },
       ]);
-    }, 60_000);
+    }, 120_000);
   },
 );

@@ -48,7 +48,7 @@ const endings = {
 describe.each(inits)("an agent that restarts itself, with %s", (init) => {
   test(
     "tells no restart that did not come, and forgets none, wherever it ends",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const moments = await momentsOf(init);
       expect(moments.filter(({ call }) => call === "fsyncSync").length).toBeGreaterThan(10);

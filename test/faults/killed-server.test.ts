@@ -21,7 +21,7 @@ const [seed = 0] = seedsFor({ usual: 1, soak: 1 });
 
 test(
   `a server that is killed ${rounds} times has lost and doubled nothing`,
-  { timeout: isSoak ? 3_600_000 : 90_000 },
+  { timeout: isSoak ? 3_600_000 : 240_000 },
   async () => {
     const folder = temporaryFolder();
     const dataDir = join(folder, "data");

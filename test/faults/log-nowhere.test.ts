@@ -94,7 +94,7 @@ it.each([
     await once(child, "exit");
     expect(child.exitCode).toBe(0);
   },
-  60_000,
+  120_000,
 );
 
 it("a server whose log goes to a socket that nobody reads stops in order, too", async () => {
@@ -104,7 +104,7 @@ it("a server whose log goes to a socket that nobody reads stops in order, too", 
   child.kill("SIGTERM");
   await once(child, "exit");
   expect(child.exitCode).toBe(0);
-}, 60_000);
+}, 120_000);
 
 it("an agent without a place for its log lives on and stops in order", async () => {
   const port = await freePort();

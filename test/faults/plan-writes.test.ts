@@ -15,7 +15,7 @@ if (!hasStrace) console.log("Skipped: that a plan writes nothing, for lack of st
 
 test.skipIf(!hasStrace)(
   "a plan and a drift check make no system call that changes a file",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const source = new URL("../support/planning-process.ts", import.meta.url);
     const program = await buildProgram(source, temporaryFolder());

@@ -11,7 +11,7 @@ if (!hasStrace) console.log("Skipped: a server whose quota is used up, for lack 
 
 test.skipIf(!hasStrace)(
   "refuses changes as a full disk does, and writing goes on when there is space",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const source = new URL("../support/quota-commits.ts", import.meta.url);
     const program = await buildProgram(source, temporaryFolder());

@@ -56,7 +56,7 @@ if (!hasStrace) console.log(`Skipped: ${Object.keys(expected).length} ways to sy
 
 test.skipIf(!hasStrace)(
   "what counts as durable was synced, and in the right order",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const folder = temporaryFolder();
     const program = await buildProgram(
