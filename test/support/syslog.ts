@@ -1,7 +1,8 @@
 /** Reads syslog strictly, and takes it in as a log server does. */
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createServer, type Server, type TlsOptions } from "node:tls";
 import { expect } from "vitest";
+import { freePort } from "./free-port.ts";
 
 /** The messages of a stream with their lengths before them, as RFC 6587 writes it. */
 export function framesOf(stream: Buffer): string[] {
@@ -57,8 +58,8 @@ export class SyslogCollector implements AsyncDisposable {
       this.#sockets.add(socket);
       socket.on("error", () => {}).once("close", () => this.#sockets.delete(socket));
     });
+    if (this.port === 0) this.port = await freePort();
     await new Promise<void>((resolve) => server.listen(this.port, "127.0.0.1", resolve));
-    this.port = (server.address() as AddressInfo).port;
     this.#server = server;
   }
 
