@@ -8,7 +8,8 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("Ctrl-C ends a command that waits, and says how to follow and how to end what goes on", async () => {
   const folder = temporaryFolder();
-  await using server = await startServerProcess(join(folder, "data"));
+  const hosts = { FLEETWRIGHT_ALLOWED_HOSTS: "127.0.0.1" };
+  await using server = await startServerProcess(join(folder, "data"), 0, hosts);
   await using _ = await startFleetMember(join(folder, "agent"), server);
   await using path = await openSilentPath(Number(new URL(server.url).port));
   const environment = { HOME: join(folder, "home"), FLEETWRIGHT_URL: `http://127.0.0.1:${path.port}` };
