@@ -97,8 +97,8 @@ async function lookAtAll(call: CommandCall): Promise<OldestEvents> {
 }
 
 /**
- * The oldest events, up to the first that was written at a time or later. What would be removed is not asked: of what must be kept
- * that is refused.
+ * The oldest events, up to the first that happened at a time or later: at least those that were written before it. What would be removed
+ * is not asked: of what must be kept that is refused.
  */
 async function lookUpTo(call: CommandCall, before: string): Promise<OldestEvents> {
   const all = await lookAtAll(call);
