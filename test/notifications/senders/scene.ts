@@ -25,12 +25,12 @@ export function messageOf(different: Partial<Message> = {}): Message {
 export const markup =
   '<!channel> <@U024BE7LH> <https://evil.example|web-1> @everyone <@&123> **bold** _i_ ~s~ `code` [x](https://evil.example) # h & "quoted" \\ ]';
 
-/** Connections to this machine, with short limits. */
+/** Connections to this machine, which a busy one has time for. */
 export const localOutbound = (certificateAuthorities?: string[]): CheckedOutbound =>
   new CheckedOutbound({
     allow: ["127.0.0.0/8"],
-    connectTimeoutMs: 3000,
-    requestTimeoutMs: 3000,
+    connectTimeoutMs: 30_000,
+    requestTimeoutMs: 30_000,
     ...(certificateAuthorities && { certificateAuthorities }),
   });
 
