@@ -3,9 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { runIn } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+// How long it may take is not what is tried here, and a busy machine takes longer.
+beforeEach(() => void vi.spyOn(AbortSignal, "timeout").mockReturnValue(new AbortController().signal));
+afterEach(() => void vi.restoreAllMocks());
 
 /** A server with so many modules that they take three pages; the last page can be refused. */
 async function startPaged({
