@@ -4,7 +4,6 @@
  * After each test, and after each file, nothing may keep the process alive that did not before: no timer, socket, server,
  * child process or watcher; and, on Linux, no file or folder may be open that was not. What is still closing gets ten seconds. A
  * rejected promise that nobody handles fails the test it happened in.
- * it happened in.
  *
  * A test registers its cleanup in any way that vitest offers - `await using`, `onTestFinished`, `afterEach` for what
  * `beforeEach` made, `afterAll` for what `beforeAll` made: the guard looks after all of them.
