@@ -4,6 +4,7 @@ import {
   FileStorage,
   MemoryData,
   MemoryStorage,
+  OrchestratorError,
   silentLogger,
   systemCaller,
   type LogFields,
@@ -367,4 +368,23 @@ describe("what nobody asked for and a full disk keeps out is told as a reset, wh
     expect(resumed.map(({ told }) => told)).toEqual(["position", "reset", full?.id, changed?.id]);
     await stream.return();
   });
+});
+
+it("an event that could not be written is told of, however many calls fail as well before one is answered", async () => {
+  const storage = new MemoryStorage();
+  const warned = vi.fn();
+  await using test = await createTestOrchestrator({ storage, logger: { ...silentLogger, warn: warned } });
+  const agent = await startAgent(test);
+  const stream = test.orchestrator.events.stream(systemCaller);
+  await stream.next();
+  const commit = storage.commit.bind(storage);
+  storage.commit = () => Promise.reject(new OrchestratorError("UNAVAILABLE"));
+  await agent[Symbol.asyncDispose]();
+  await waitFor(() => expect(warned).toHaveBeenCalled());
+  for (const _ of [1, 2]) await expect(change(test, 1)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  storage.commit = commit;
+  await change(test, 2);
+  const told = [await stream.next(), await stream.next(), await stream.next()];
+  expect(told.map(({ value }) => value?.item.type)).toEqual(["reset", "event", "event"]);
+  await stream.return();
 });

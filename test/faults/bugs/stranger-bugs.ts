@@ -296,4 +296,10 @@ export const strangerBugs: readonly Bug[] = [
     to: `!agent`,
     tests: ["test/agents/strangers.test.ts"],
   },
+  {
+    name: "that an event is missing is forgotten with the next call that fails as well",
+    file: "lib/context.ts",
+    from: `      this.#missing += missing;\n`,
+    tests: ["test/event-feed/resume.test.ts"],
+  },
 ];
