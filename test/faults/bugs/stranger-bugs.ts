@@ -302,4 +302,13 @@ export const strangerBugs: readonly Bug[] = [
     from: `      this.#missing += missing;\n`,
     tests: ["test/event-feed/resume.test.ts"],
   },
+  {
+    name: "a path of Windows in an environment file has a line end for a backslash",
+    file: "adapters/cli/env-file.ts",
+    from: `  return inside.replaceAll(/\\\\(.)/g, (all, next: string) =>
+    next === "n" ? "\\n" : '"\\\\$'.includes(next) ? next : all,
+  );`,
+    to: `  return inside.replaceAll("\\\\n", "\\n").replaceAll(/\\\\(["\\\\$])/g, "$1");`,
+    tests: ["test/adapters/cli/env-file.test.ts"],
+  },
 ];
