@@ -372,7 +372,7 @@ describe("what nobody asked for and a full disk keeps out is told as a reset, wh
 
 it("an event that could not be written is told of, however many calls fail as well before one is answered", async () => {
   const storage = new MemoryStorage();
-  const warned = vi.fn();
+  const warned = vi.fn<(message: string, fields?: LogFields) => void>();
   await using test = await createTestOrchestrator({ storage, logger: { ...silentLogger, warn: warned } });
   const agent = await startAgent(test);
   const stream = test.orchestrator.events.stream(systemCaller);
