@@ -49,17 +49,17 @@ export async function runCommand(
   const what = await toWhat(call, words, options);
   const input = { ...(await toWhere(call, options)), ...what };
   const rollout = toStrategy(options);
-  const start = (): Promise<RunDetail> =>
-    call.client.runs.start({
-      ...input,
-      ...(options.user !== undefined && { user: options.user }),
-      ...(options.cwd !== undefined && { cwd: options.cwd }),
-      ...(options.env && { environment: options.env }),
-      ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
-      ...(rollout && { rollout }),
-      ...(options.overrideWindow && { override_window: true }),
-      wait_seconds: 0,
-    });
+  const request = {
+    ...input,
+    ...(options.user !== undefined && { user: options.user }),
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.env && { environment: options.env }),
+    ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+    ...(rollout && { rollout }),
+    ...(options.overrideWindow && { override_window: true }),
+    wait_seconds: 0,
+  };
+  const start = (noRetry?: AbortSignal): Promise<RunDetail> => call.client.runs.start(request, { noRetry });
   return tell(call, await (options.wait ? follow(call, start) : start()));
 }
 
@@ -114,17 +114,21 @@ async function toWhat(
   return { command: more.length === 0 ? only : [...words] };
 }
 
-/** Starts it and waits for its end; a stop ends it on the machines, also where it comes before the server has said what was begun. */
-async function follow(call: CommandCall, start: () => Promise<RunDetail>): Promise<RunDetail> {
-  const { context } = call;
+/**
+ * Starts it and waits for its end. A stop ends it on the machines; where the server has not said yet what was begun, that is waited for, and
+ * what could not be sent is not sent again.
+ */
+async function follow(
+  call: CommandCall,
+  start: (noRetry: AbortSignal) => Promise<RunDetail>,
+): Promise<RunDetail> {
   const done = new AbortController();
+  const stop = new AbortController();
   // Before it is sent: a signal that ended the process would leave it running, and nobody would know its id.
-  const asked = context.untilStopped(done.signal).then(() => {
-    if (!done.signal.aborted) context.stderr("Ending it on the machines.\n");
-  });
+  const asked = call.context.untilStopped(done.signal).then(() => stop.abort());
   let stopped = asked;
   try {
-    const begun = await start();
+    const begun = await start(stop.signal);
     stopped = asked.then(() => cancel(call, begun, done.signal));
     return isUnfinished(begun) ? await endOf(call, begun) : begun;
   } finally {
@@ -136,6 +140,7 @@ async function follow(call: CommandCall, start: () => Promise<RunDetail>): Promi
 /** Ends it on the machines, unless it is over. */
 async function cancel(call: CommandCall, { rollout_id }: RunDetail, over: AbortSignal): Promise<void> {
   if (over.aborted) return;
+  call.context.stderr("Ending it on the machines.\n");
   await call.client.runs.cancel(rollout_id).catch((error: unknown) => {
     // At once: it may go on for long, and who has typed Ctrl-C counts on its end.
     const about = `The run goes on; \`fleetwright rollouts cancel ${rollout_id}\` ends it`;

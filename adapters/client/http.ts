@@ -24,10 +24,12 @@ export interface RequestExtras {
   ifVersion?: number | undefined;
   /** Under which a change is carried out once, however often it is sent. Default: a new one for each call. */
   idempotencyKey?: string | undefined;
+  /** Once it is aborted no attempt follows one that failed; one that is under way is waited for, as `signal` would not. */
+  noRetry?: AbortSignal | undefined;
 }
 
 /** What every call may be told beside its input. */
-export type CallOptions = Pick<RequestExtras, "signal" | "ifVersion" | "idempotencyKey">;
+export type CallOptions = Pick<RequestExtras, "signal" | "ifVersion" | "idempotencyKey" | "noRetry">;
 
 /** One request, whole. */
 export interface HttpRequest extends RequestExtras {

@@ -45,7 +45,7 @@ test.skipIf(reason !== null)(
     execFileSync("umount", ["-l", dataDir]);
     const unmountedAt = performance.now();
     await expect.poll(ready, { timeout: 30_000, interval: 20 }).toBe(503);
-    // That it looks twice a second is held where no other process takes its time from it, in test/faults/lost-folder.test.ts.
+    // That it looks twice a second is held by the time that the process itself has, in test/faults/lost-folder.test.ts.
     expect(performance.now() - unmountedAt).toBeLessThan(10_000);
     expect((await (await fetch(new URL("/readyz", server.url))).json()) as object).toMatchObject({
       code: "STORAGE_FAILED",

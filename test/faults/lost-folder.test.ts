@@ -3,7 +3,10 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { change, openStorage } from "../support/file-storages.ts";
+import { OwnTime } from "../support/own-time.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const failed = { code: "STORAGE_FAILED", message: expect.stringContaining("removed, replaced or unmounted") };
 
@@ -53,10 +56,14 @@ describe.each(faults)("a folder that %s", (_name, run, isSeenByCommit) => {
 
   test("is noticed within a second without a commit, and nothing is written", async () => {
     const folder = join(temporaryFolder(), "data");
-    const storage = await openStorage({ folder });
+    const logger = new RecordingLogger();
+    const storage = await openStorage({ folder, logger });
     await storage.commit(change("a", 1));
     run(folder);
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // Before anybody asks for anything.
+    using time = new OwnTime();
+    await waitFor(() => expect(logger.of("error").join()).toMatch(/is not the one that was opened/));
+    expect(time.ms).toBeLessThan(1_000);
     for (const work of [
       () => storage.check(),
       () => storage.commit(change("a", 2)),

@@ -24,12 +24,12 @@ export class FailingDisk implements Disk {
   /** Paths of the files that are open. */
   readonly openFiles: string[] = [];
   readonly #failing: number;
-  readonly #failure: DiskFailure;
+  readonly failure: DiskFailure;
 
   /** @param failing - Which call fails, from 0, before it has done anything; that of a close after it. Infinity for none. */
   constructor(failing: number, failure: DiskFailure) {
     this.#failing = failing;
-    this.#failure = failure;
+    this.failure = failure;
     for (const name of folderCalls) {
       const call = nodeDisk[name] as (...args: unknown[]) => Promise<unknown>;
       Object.assign(this, {
@@ -85,12 +85,12 @@ export class FailingDisk implements Disk {
   }
 
   #count(name: string, path: string): void {
-    if (this.#failure === "EMFILE" && !opening.has(name)) return;
+    if (this.failure === "EMFILE" && !opening.has(name)) return;
     const isIt = this.made.length === this.#failing;
     this.made.push(`${name} ${path}`);
     if (isIt) {
-      const message = `${this.#failure}: injected by the test, ${name} '${path}'`;
-      throw Object.assign(new Error(message), { code: this.#failure });
+      const message = `${this.failure}: injected by the test, ${name} '${path}'`;
+      throw Object.assign(new Error(message), { code: this.failure });
     }
   }
 }

@@ -4,9 +4,13 @@ import { existsSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { leakedSince, liveResources } from "./leaks.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { unhandled } from "./unhandled.ts";
+import { waitFor } from "./wait-for.ts";
 
 describe("the leak guard", () => {
   it("finds a timer that still runs", async () => {
@@ -44,6 +48,20 @@ describe("the leak guard", () => {
     expect((await leakedSince(before, 0)).toSorted()).toEqual(expected.toSorted());
     for (const handle of handles) await handle.close();
     expect(await leakedSince(before)).toEqual([]);
+  });
+
+  it("hears of a file that the garbage collector had to close", async () => {
+    const file = join(temporaryFolder(), "note");
+    writeFileSync(file, "hello");
+    await open(file, "r");
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    await waitFor(() => {
+      collect();
+      expect(unhandled.splice(0).join()).toMatch(
+        /^Warning: Closing file descriptor \d+ on garbage collection$/,
+      );
+    });
   });
 
   it("does not mind what keeps nothing alive", async () => {

@@ -2,8 +2,9 @@
  * The leak guard, active in every test file.
  *
  * After each test, and after each file, nothing may keep the process alive that did not before: no timer, socket, server,
- * child process or watcher; and, on Linux, no file or folder may be open that was not. What is still closing gets ten seconds. A
- * rejected promise that nobody handles fails the test it happened in.
+ * child process or watcher; and, on Linux, no file or folder may be open that was not. What is still closing gets two seconds,
+ * and a socket or process ten. A rejected promise that nobody handles fails the test it happened in, and so does a file that the garbage
+ * collector had to close.
  *
  * A test registers its cleanup in any way that vitest offers - `await using`, `onTestFinished`, `afterEach` for what
  * `beforeEach` made, `afterAll` for what `beforeAll` made: the guard looks after all of them.
@@ -34,12 +35,8 @@ beforeEach(({ onTestFinished, task }) => {
 
 async function refuseLeaks(who: string, before: ResourceCounts): Promise<void> {
   const leaked = await leakedSince(before);
-  const rejections = unhandled.splice(0);
+  const troubles = unhandled.splice(0);
   if (leaked.length > 0) throw new Error(`${who} left behind: ${leaked.join(", ")}`);
-  if (rejections.length > 0) {
-    throw new AggregateError(
-      rejections,
-      `${who} left a rejected promise unhandled: ${String(rejections[0])}`,
-    );
-  }
+  if (troubles.length > 0)
+    throw new AggregateError(troubles, `${who} left what nobody handled: ${String(troubles[0])}`);
 }

@@ -152,7 +152,8 @@ export class BlobFileWriter implements BlobWriter {
       await this.#disk.remove(this.#ends.mark).catch(() => {});
     } finally {
       this.#ends.closed();
-      await takeEach([() => this.#mark.close(), () => this.#file.close()]);
+      // What was synced is on the disk, whatever the closes say.
+      await takeEach([() => this.#mark.close(), () => this.#file.close()]).catch(() => {});
     }
   }
 

@@ -97,7 +97,8 @@ export class BlobFiles {
         else await this.#add(path, { file, size }, bytes);
         return size + bytes.length;
       } finally {
-        await file?.close();
+        // What was synced is on the disk, whatever the close says.
+        await file?.close().catch(() => {});
       }
     });
   }

@@ -90,7 +90,13 @@ export function lost({ file, offset, what }: StorageLoss): OrchestratorError {
  */
 export async function takeEach(steps: readonly (() => Promise<unknown> | undefined)[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const step of steps) await Promise.resolve(step()).catch((error: unknown) => failures.push(error));
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
   if (failures.length > 0) throw failures[0];
 }
 

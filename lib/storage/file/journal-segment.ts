@@ -26,15 +26,19 @@ export interface SegmentOptions {
   segmentBytes: number;
 }
 
+/** Throws where nothing may be written any more, be it zeros for later. */
+type MayWrite = () => void;
+
 /** Makes a segment durably, without a record; leaves none where it fails. */
 export async function createSegment(
   { disk, folder, segmentBytes }: SegmentOptions,
   number: number,
+  mayWrite: MayWrite,
 ): Promise<Segment> {
   const path = join(folder, journalNameOf(number));
   const file = await disk.open(path, "durable");
   try {
-    await fillWithZeros(file, 0, segmentBytes);
+    await fillWithZeros(file, { from: 0, to: segmentBytes, mayWrite });
     await disk.syncFolder(folder);
   } catch (error) {
     await takeEach([() => file.close(), () => disk.remove(path)]).catch(() => {});
@@ -65,14 +69,18 @@ export async function continueSegment(
 /** Allocates again what a cut took from the end of a file, as far as there is space. */
 export async function refill(file: DiskFile, { from, to }: { from: number; to: number }): Promise<void> {
   try {
-    await fillWithZeros(file, from, to);
+    await fillWithZeros(file, { from, to, mayWrite: () => {} });
   } catch (error) {
     if (!isOrchestratorError(storageError(error), "STORAGE_FULL")) throw error;
   }
 }
 
-async function fillWithZeros(file: DiskFile, from: number, to: number): Promise<void> {
+async function fillWithZeros(
+  file: DiskFile,
+  { from, to, mayWrite }: { from: number; to: number; mayWrite: MayWrite },
+): Promise<void> {
   for (let at = from; at < to; at += zeroBlock.length) {
+    mayWrite();
     await file.write(zeroBlock.subarray(0, to - at), at);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * The journal: what was committed since the last snapshot, in preallocated segments `journal-<number>.jsonl`.
  *
- * A write that fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more.
+ * A write that fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more. A
+ * lack of files to open for the next segment is no report of the disk: nothing was written by then.
  */
 import type { Clock } from "../../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
@@ -122,7 +123,8 @@ export class Journal {
   /**
    * Writes one record and makes it durable.
    *
-   * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again; `STORAGE_FAILED`, after which it can't.
+   * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again, as after a `STORAGE_FAILED` for want of files to open;
+   *   any other `STORAGE_FAILED`, after which it can't.
    */
   async append(text: string, { reserve = false }: CommitOptions = {}): Promise<void> {
     if (this.#failure) throw this.#failure;
@@ -274,8 +276,8 @@ export class Journal {
   }
 
   async #createSegment(number: number): Promise<Segment> {
-    // After an error of the disk nothing is written, be it zeros for later.
-    if (this.#failure !== null) throw this.#failure;
-    return createSegment(this.#options, number);
+    return createSegment(this.#options, number, () => {
+      if (this.#failure !== null) throw this.#failure;
+    });
   }
 }

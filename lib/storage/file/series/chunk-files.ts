@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import type { Clock } from "../../../clock.ts";
 import type { Logger } from "../../../logger.ts";
 import type { Disk, DiskFile } from "../disk.ts";
+import { takeEach } from "../errors.ts";
 import { ChunkIndex, decodeHead, encodeHead, readIndex, type ChunkHead } from "./chunk-index.ts";
 import { decodeFrame, encodeFrame, scanFrames } from "./frames.ts";
 import type { HeldFile } from "./held-file.ts";
@@ -170,7 +171,13 @@ export class ChunkFiles {
   }
 
   async close(): Promise<void> {
-    for (const { file } of this.#files.splice(0)) await file.close();
+    await takeEach(
+      this.#files.splice(0).map(
+        ({ file }) =>
+          () =>
+            file.close(),
+      ),
+    );
   }
 
   async #find(target: ChunkFile, found: (owner: string, chunk: Chunk) => void): Promise<void> {

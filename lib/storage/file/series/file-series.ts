@@ -14,7 +14,7 @@ import { checkSampleQuery, checkSampleRows } from "../../samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "../../storage.ts";
 import type { WantedSeries } from "../../wanted-series.ts";
 import type { Disk } from "../disk.ts";
-import { storageError } from "../errors.ts";
+import { storageError, takeEach } from "../errors.ts";
 import { ChunkFiles } from "./chunk-files.ts";
 import { Compaction } from "./compaction.ts";
 import { HeadJournal } from "./head-journal.ts";
@@ -146,10 +146,12 @@ export class FileSeries implements SeriesStorage {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#enqueue(() => this.#writer.finish());
-    await Promise.all(this.#reads);
-    for (const tier of tiers) await this.#files[tier].close();
-    await this.#journal.close();
+    await takeEach([
+      () => this.#enqueue(() => this.#writer.finish()),
+      () => Promise.allSettled(this.#reads),
+      ...tiers.map((tier) => () => this.#files[tier].close()),
+      () => this.#journal.close(),
+    ]);
   }
 
   /** A held file that is not read while or after the series are closed. */

@@ -109,9 +109,9 @@ export class HeadJournal {
       throw error;
     }
     this.#fullAtBytes = Math.max(this.#options.journalBytes, this.#size * 4);
-    await before.file?.close();
     const old = this.#old.splice(0, Infinity, path);
-    for (const replaced of old) await disk.remove(replaced);
+    // The new one counts from here on, whatever becomes of those before it; a start reads them, too, and removes them.
+    await takeEach([() => before.file?.close(), ...old.map((replaced) => () => disk.remove(replaced))]);
   }
 
   /** Makes what was added to heads durable, and trims. */
