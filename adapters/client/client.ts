@@ -119,8 +119,7 @@ export function createClient(options: ClientOptions): Client {
     const key = extras.idempotencyKey ?? (isChange ? randomKey() : undefined);
     const keyed = { ...extras, idempotencyKey: key };
     const attempt = () => sendSignedIn(method, path, keyed);
-    const ends = [extras.signal, extras.noRetry].filter((each) => each !== undefined);
-    return (await withRetries(attempt, retry, AbortSignal.any(ends))) as Result;
+    return (await withRetries(attempt, retry, extras)) as Result;
   }
 
   async function signOut(): Promise<void> {

@@ -36,26 +36,25 @@ function within(
 /**
  * Runs until it succeeds, fails for good, or was tried often enough; throws the last failure then.
  *
- * @param signal - Ends a pause at once.
+ * @param ends - What ends a pause at once, and has no attempt follow.
  */
 export async function withRetries<Result>(
   run: () => Promise<Result>,
   { attempts, firstPauseMs, longestPauseMs }: ResolvedRetry,
-  signal?: AbortSignal,
+  ends: { signal?: AbortSignal | undefined; noRetry?: AbortSignal | undefined } = {},
 ): Promise<Result> {
+  const isOver = (): boolean => ends.signal?.aborted === true || ends.noRetry?.aborted === true;
   for (let failures = 0; ;) {
     try {
       return await run();
     } catch (error) {
       failures += 1;
-      if (signal?.aborted || failures >= attempts || !isPassing(error)) throw error;
+      if (isOver() || failures >= attempts || !isPassing(error)) throw error;
       const asked = error.retryAfterMs ?? 0;
       if (asked > longestPauseMs) throw error;
-      await pause(
-        Math.max(asked, jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)))),
-        signal,
-      );
-      if (signal?.aborted) throw error;
+      const pauseMs = jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)));
+      await pause(Math.max(asked, pauseMs), ends.signal, ends.noRetry);
+      if (isOver()) throw error;
     }
   }
 }
@@ -74,17 +73,17 @@ export function jittered(ms: number): number {
   return ms / 2 + (Math.random() * ms) / 2;
 }
 
-/** Waits; an abort ends it early, without an error. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Waits; an abort of any of the signals ends it early, without an error. */
+export function pause(ms: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
+      for (const signal of signals) signal?.removeEventListener("abort", end);
       resolve();
     };
     const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end, { once: true });
-    if (signal?.aborted) end();
+    for (const signal of signals) signal?.addEventListener("abort", end, { once: true });
+    if (signals.some((signal) => signal?.aborted)) end();
   });
 }
 

@@ -384,7 +384,10 @@ it("an event that could not be written is told of, however many calls fail as we
   for (const _ of [1, 2]) await expect(change(test, 1)).rejects.toMatchObject({ code: "UNAVAILABLE" });
   storage.commit = commit;
   await change(test, 2);
-  const told = [await stream.next(), await stream.next(), await stream.next()];
-  expect(told.map(({ value }) => value?.item.type)).toEqual(["reset", "event", "event"]);
+  const told: (string | undefined)[] = [];
+  // Told or not, the two changes are there.
+  while (told.filter((type) => type === "event").length < 2)
+    told.push((await stream.next()).value?.item.type);
+  expect(told).toEqual(["reset", "event", "event"]);
   await stream.return();
 });

@@ -302,34 +302,6 @@ test("a process with too many open files refuses what needs one more, does not s
   await storage.check();
 });
 
-test("a process that has no file for the next segment of the journal refuses a change, and takes the next", async () => {
-  const disk = new LimitedDisk();
-  const folder = temporaryFolder();
-  const storage = await openStorage({ folder, disk, segmentBytes: 4_096 });
-  disk.only = /journal/;
-  disk.openFails = "EMFILE";
-  let kept = 0;
-  const commit = (): Promise<unknown> => storage.commit(change(`a${kept + 1}`, 1, "x".repeat(300)));
-  const commitUntilRefused = async (): Promise<void> => {
-    for (;;) {
-      await commit();
-      kept += 1;
-    }
-  };
-  for (const _ of [1, 2]) {
-    await expect(commitUntilRefused()).rejects.toMatchObject({
-      code: "STORAGE_FAILED",
-      message: expect.stringMatching(/can't be used now \(EMFILE\)/),
-    });
-  }
-  await storage.check();
-  disk.openFails = null;
-  await commit();
-  await storage.close();
-  const again = await openStorage({ folder });
-  expect(await again.count("agents")).toBe(kept + 1);
-});
-
 test("a read that the system refuses says so, and not that nothing can be written", async () => {
   const disk = new LimitedDisk();
   const storage = await openStorage({ folder: temporaryFolder(), disk });

@@ -12,8 +12,9 @@ export class LimitedDisk implements Disk {
   removalFails: string | null = null;
   /** The code with which every file that is to be opened fails; null where none does. */
   openFails: string | null = null;
-  /** Whether every close fails, after it closed. */
+  /** Whether every close fails, after it closed, and with which code. */
   brokenClose = false;
+  closeFailsWith = "EIO";
   /** Which files fail. */
   only = /./;
   /** Calls of write, and their bytes, so far. */
@@ -123,7 +124,7 @@ export class LimitedDisk implements Disk {
       close: async () => {
         await file.close();
         this.openFiles -= 1;
-        if (this.brokenClose && this.only.test(path)) throw systemError("EIO");
+        if (this.brokenClose && this.only.test(path)) throw systemError(this.closeFailsWith);
       },
     };
   }

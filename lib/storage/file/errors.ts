@@ -24,6 +24,11 @@ export function errnoOf(error: unknown): string | null {
   return isOrchestratorError(error) ? errnoOf(error.cause) : (errorCodeOf(error) ?? null);
 }
 
+/** Whether the process or the machine lacks something for a moment. */
+export function isPassing(error: unknown): boolean {
+  return passingCodes.has(errnoOf(error) ?? "");
+}
+
 /** Whether files can't be opened for a moment, which has left what is written as it was. */
 export function isShortOfFiles(error: unknown): boolean {
   return ["EMFILE", "ENFILE"].includes(errnoOf(error) ?? "");

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { isOrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Disk, DiskFile } from "./disk.ts";
-import { isShortOfFiles, storageError } from "./errors.ts";
+import { isPassing, storageError } from "./errors.ts";
 import { decodeRecord, encodeRecord } from "./record.ts";
 
 /** How far a journal goes. */
@@ -100,13 +100,13 @@ export class HeadNotes {
     this.#parts = parts;
   }
 
-  /** Begins to note. Without space or a file for it, what was noted before stays, which is less, and true. */
+  /** Begins to note. Without space for it, or with a lack that passes, what was noted before stays, which is less, and true. */
   async open(head: Head): Promise<void> {
     const { disk, folder, logger } = this.#parts;
     try {
       this.#file = await HeadFile.open(disk, folder, head);
     } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_FULL") && !isShortOfFiles(error)) throw error;
+      if (!isOrchestratorError(error, "STORAGE_FULL") && !isPassing(error)) throw error;
       logger.debug("How far the journal goes can't be noted now.", { error });
     }
   }

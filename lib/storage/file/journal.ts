@@ -1,14 +1,14 @@
 /**
  * The journal: what was committed since the last snapshot, in preallocated segments `journal-<number>.jsonl`.
  *
- * A write that fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more. A
- * lack of files to open for the next segment is no report of the disk: nothing was written by then.
+ * A write that fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more. What
+ * is lacking for a moment to make the next segment is no report of the disk: nothing was written by then.
  */
 import type { Clock } from "../../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { CommitOptions } from "../storage.ts";
-import { finalFailure, folderGone, isShortOfFiles, storageError, takeEach } from "./errors.ts";
+import { finalFailure, folderGone, isPassing, storageError, takeEach } from "./errors.ts";
 import { HeadNotes } from "./head-file.ts";
 import type { ReplayedJournal } from "./journal-replay.ts";
 import {
@@ -123,7 +123,7 @@ export class Journal {
   /**
    * Writes one record and makes it durable.
    *
-   * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again, as after a `STORAGE_FAILED` for want of files to open;
+   * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again, as after a `STORAGE_FAILED` for what is lacking for a moment;
    *   any other `STORAGE_FAILED`, after which it can't.
    */
   async append(text: string, { reserve = false }: CommitOptions = {}): Promise<void> {
@@ -139,8 +139,8 @@ export class Journal {
     } catch (error) {
       const isFull = isOrchestratorError(error, "STORAGE_FULL");
       if (isFull && !reserve) this.#isFull = true;
-      // Without a file for the next segment nothing was written.
-      if (!isFull && !isShortOfFiles(error)) this.#failure ??= finalFailure(error);
+      // What was written, or may have been, has failed for good by now: this was about the next segment.
+      if (!isFull && !isPassing(error)) this.#failure ??= finalFailure(error);
       throw error;
     }
     if (this.#writable.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(this.#writable.number + 1);

@@ -243,9 +243,8 @@ describe("a pseudoterminal", () => {
     await vi.waitFor(() => expect(one.text()).toContain("ready"), 30_000);
     let isTaken = false;
     const typed = one.pty.write(Buffer.alloc(1_000_000, "x")).then(() => (isTaken = true));
-    const begun = performance.now();
+    // A write that held up the process would never let this end.
     await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(performance.now() - begun).toBeLessThan(30_000);
     expect(isTaken).toBe(false);
     expect(one.pty.unreadBytes).toBeGreaterThan(900_000);
     one.pty.kill();

@@ -46,9 +46,9 @@ export const diskBugs: readonly Bug[] = [
   {
     name: "a process that has no file for the next segment writes nothing any more",
     file: "lib/storage/file/journal.ts",
-    from: `!isFull && !isShortOfFiles(error)`,
+    from: `!isFull && !isPassing(error)`,
     to: `!isFull`,
-    tests: ["test/storage/failures.test.ts"],
+    tests: ["test/storage/next-segment.test.ts"],
   },
   {
     name: "a segment of a log that can't be closed is written to for ever",
@@ -65,6 +65,38 @@ export const diskBugs: readonly Bug[] = [
     file: "lib/storage/file/journal.ts",
     from: `if (!isOrchestratorError(error, "STORAGE_FULL")) this.fail(finalFailure(error));`,
     to: `this.fail(finalFailure(error));`,
+    tests,
+  },
+  {
+    name: "the next segment is filled after the disk has failed",
+    file: "lib/storage/file/journal-segment.ts",
+    from: `    mayWrite();\n`,
+    tests: ["test/storage/next-segment.test.ts"],
+  },
+  {
+    name: "one chunk of samples that can't be closed leaves the others open",
+    file: "lib/storage/file/series/file-series.ts",
+    from: `      ...tiers.map((tier) => () => this.#files[tier].close()),
+      () => this.#journal.close(),`,
+    to: `      async () => {
+        for (const tier of tiers) await this.#files[tier].close();
+        await this.#journal.close();
+      },`,
+    tests,
+  },
+  {
+    name: "a backup takes heads that were replaced where their file could not be closed",
+    file: "lib/storage/file/series/head-journal.ts",
+    from: `    const old = this.#old.splice(0, Infinity, path);`,
+    to: `    await before.file?.close();
+    const old = this.#old.splice(0, Infinity, path);`,
+    tests: ["test/storage/file/series/full-journal.test.ts"],
+  },
+  {
+    name: "bytes of a blob that are on the disk are refused because of the close behind them",
+    file: "lib/storage/file/blobs.ts",
+    from: `await file?.close().catch(() => {});`,
+    to: `await file?.close();`,
     tests,
   },
   {

@@ -1,5 +1,5 @@
 /** The journal of the newest samples where there is no space again and again, also in the moment in which a new one begins. */
-import { copyFile, readdir, stat } from "node:fs/promises";
+import { copyFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silentLogger } from "../../../../lib/logger.ts";
@@ -9,6 +9,34 @@ import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
 import { openSeries } from "../../../support/file-series.ts";
 import { LimitedDisk } from "../../../support/limited-disk.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
+
+test("a journal that was replaced and can't be closed is in no backup, and goes", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const clock = new FakeClock();
+  const series = await openSeries({ folder, disk, clock, journalBytes: 200 });
+  const journals = async () => (await readdir(folder)).filter((name) => name.startsWith("heads-"));
+  disk.only = /heads-/;
+  disk.closeFailsWith = "ENOSPC";
+  for (let n = 1; n <= 100; n++) {
+    disk.brokenClose = n % 3 === 0;
+    await series.append("a", [{ at: n * 1_000, values: { cpu: n * 1.1 } }]);
+    await series.upkeep();
+    expect(await journals()).toHaveLength(1);
+  }
+  disk.brokenClose = false;
+  expect(await journals()).not.toEqual(["heads-00000001.journal"]);
+  const held = await series.hold();
+  const copy = temporaryFolder();
+  for (const { name, size, read, release } of held) {
+    await writeFile(join(copy, name), await read(0, size));
+    await release();
+  }
+  const restored = await openSeries({ folder: copy });
+  expect((await restored.query("a", { from: 0, to: 1e12 }))["cpu"]).toHaveLength(100);
+  await series.close();
+  await restored.close();
+});
 
 test("a journal that finds no space leaves no file, and the one before as it was", async () => {
   const folder = temporaryFolder();
