@@ -121,6 +121,19 @@ test("what comes late counts for durations, and nothing is told of what is over"
   expect(Date.parse(alarm!.since)).toBeLessThanOrEqual(product.clock.now() - 360_000);
 });
 
+test("what comes late over a connection that stands counts as far back as a duration reaches", async () => {
+  await using product = await createTestOrchestrator();
+  await product.orchestrator.thresholds.create(systemCaller, { ...busy, for_seconds: 1_800 });
+  await approved(product, 1);
+  await product.clock.advance(3_600_000);
+  const agent = await connect(product, 1);
+  await send(product, agent, [1], 1_830);
+  await send(product, agent, Array<number>(121).fill(9), 15);
+  expect(namesOf(product)).toEqual(["Crossed"]);
+  const [alarm] = await alarmsOf(product);
+  expect(Date.parse(alarm!.since)).toBe(product.clock.now() - 1_815_000);
+});
+
 test("one message may begin an alarm, end it and begin it again", async () => {
   await using product = await createTestOrchestrator();
   const limits = { ...busy, for_seconds: 0, recovery_seconds: 0 };

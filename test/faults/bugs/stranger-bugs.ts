@@ -311,4 +311,18 @@ export const strangerBugs: readonly Bug[] = [
     to: `  return inside.replaceAll("\\\\n", "\\n").replaceAll(/\\\\(["\\\\$])/g, "$1");`,
     tests: ["test/adapters/cli/env-file.test.ts"],
   },
+  {
+    name: "of samples that come late only the last minutes count, however long the duration",
+    file: "lib/thresholds/sample-watcher.ts",
+    from: `Math.max(0, ...seconds) * 1_000 - gapMs`,
+    to: `Math.max(0, ...seconds) - gapMs`,
+    tests: ["test/thresholds/sent-samples.test.ts"],
+  },
+  {
+    name: "samples of the newest whole chunk are told although they were trimmed",
+    file: "lib/storage/file/series/owner-series.ts",
+    from: `trim.last >= chunk.last ? Math.max`,
+    to: `trim.last > chunk.last ? Math.max`,
+    tests: ["test/storage/file/series/start.test.ts"],
+  },
 ];
