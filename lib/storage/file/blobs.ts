@@ -232,10 +232,12 @@ export class BlobFiles {
     const draft = withSuffix(path, draftSuffix);
     const file = await this.#disk.open(draft, "replace");
     try {
-      await file
-        .write(bytes, 0)
-        .then(() => file.sync())
-        .finally(() => file.close());
+      try {
+        await file.write(bytes, 0);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
       await this.#disk.rename(draft, path);
     } catch (error) {
       await this.#disk.remove(draft).catch(() => {});

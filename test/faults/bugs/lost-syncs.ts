@@ -111,7 +111,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "a new blob is not synced before it gets its name",
     file: blobs,
-    from: `.then(() => file.sync())`,
+    from: `        await file.sync();\n      } finally {`,
+    to: `      } finally {`,
     tests: powerLoss,
   },
   {
