@@ -8,6 +8,7 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
+  closeSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -114,12 +115,14 @@ function readableIn(path: string): string[] {
 }
 
 function startSwapping(home: string, targets: readonly string[]): Disposable & { end(): Promise<void> } {
+  const program = openSync(swapper, "r");
   const child = spawn("/usr/bin/python3", ["-", home, ...targets], {
     uid: stranger,
     gid: stranger,
-    stdio: [openSync(swapper, "r"), "inherit", "inherit"],
+    stdio: [program, "inherit", "inherit"],
     env: { SWAP_SECONDS: String(seconds + 30) },
   });
+  closeSync(program);
   const ended = once(child, "exit");
   return {
     async end() {

@@ -1,5 +1,5 @@
 /** What keeps this process alive or holds files open, and what of it is new. */
-import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readlinkSync, statSync } from "node:fs";
 
 /** Kind of resource, as Node names it -> how many there are. */
 export type ResourceCounts = ReadonlyMap<string, number>;
@@ -70,7 +70,10 @@ export async function leakedSince(before: ResourceCounts, mostMs = Infinity): Pr
   return leaked.map(({ kind, more }) => `${more} x ${kind}`);
 }
 
-/** Paths of the files and folders that are open, without devices and what stands for the system itself. */
+/**
+ * Paths of the files and folders that are open, without devices and what stands for the system itself. Pipes with a name are none of them: a
+ * machine that several tests share gets another one with each boot.
+ */
 function openFiles(): string[] {
   if (!showsDescriptors) return [];
   return readdirSync(descriptors)
@@ -80,7 +83,8 @@ function openFiles(): string[] {
 
 function targetOf(descriptor: string): string {
   try {
-    return readlinkSync(descriptor);
+    const stat = statSync(descriptor);
+    return stat.isFile() || stat.isDirectory() ? readlinkSync(descriptor) : "";
   } catch {
     // The one that listed them is closed again.
     return "";
