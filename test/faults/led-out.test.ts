@@ -6,9 +6,9 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chownSync,
+  closeSync,
   lstatSync,
   mkdirSync,
-  closeSync,
   openSync,
   readdirSync,
   readFileSync,

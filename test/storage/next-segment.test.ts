@@ -7,7 +7,7 @@ import { LimitedDisk } from "../support/limited-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.each(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"])(
-  "a process that can't open the next segment of the journal for now (%s) refuses a change, and takes the next",
+  "a process that can't open the next segment of the journal (%s) refuses a change, and takes the next",
   async (code) => {
     const disk = new LimitedDisk();
     const folder = temporaryFolder();

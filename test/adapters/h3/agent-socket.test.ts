@@ -96,7 +96,7 @@ describe("a socket over WebSocket", () => {
   // A side that does not read what the other says to it gives up after 30 seconds.
   test.each(["agent", "orchestrator"] as const)(
     "closed by the %s that has asked the other to wait, both ends hear it at once",
-    { timeout: 28_000 },
+    { timeout: 20_000 },
     async (side) => {
       const sockets = await pair();
       const [agent, orchestrator] = [hear(sockets.agent), hear(sockets.orchestrator)];

@@ -243,8 +243,9 @@ describe("a pseudoterminal", () => {
     await vi.waitFor(() => expect(one.text()).toContain("ready"), 30_000);
     let isTaken = false;
     const typed = one.pty.write(Buffer.alloc(1_000_000, "x")).then(() => (isTaken = true));
-    // A write that held up the process would never let this end.
+    const begun = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(performance.now() - begun).toBeLessThan(2_000);
     expect(isTaken).toBe(false);
     expect(one.pty.unreadBytes).toBeGreaterThan(900_000);
     one.pty.kill();
