@@ -53,7 +53,7 @@ export const lostSyncs: readonly Bug[] = [
     file: journal,
     from: `      await file.sync();\n      if (isOrchestratorError`,
     to: `      if (isOrchestratorError`,
-    tests: powerLoss,
+    tests: ["test/faults/taken-back.test.ts"],
   },
   {
     name: "the name of a new journal segment is not synced",
