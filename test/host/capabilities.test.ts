@@ -190,3 +190,15 @@ test.runIf(canHave)("a folder of somebody else lends his file no capabilities to
   host.files.writeFile(path, Buffer.from("new"), { uid: 0, gid: 0 });
   expect(host.files.extras(path)).toEqual({});
 });
+
+test.runIf(canHave)("a program that is given an owner and something it can't have keeps what it had", () => {
+  const { host, path } = prepare();
+  const extras = { attributes: { "no.such.space": "aGVsbG8=" } };
+  expect(() => host.files.setAttributes(path, { uid: stranger, gid: stranger, extras })).toThrow(
+    expect.objectContaining({ code: "HOST_ERROR" }),
+  );
+  // The system takes capabilities away with each change of the owner, also with the one that undoes another.
+  expect(host.files.extras(path)).toEqual(binds);
+  const { uid, gid, mode } = statSync(path);
+  expect([uid, gid, mode & 0o7777]).toEqual([0, 0, 0o755]);
+});

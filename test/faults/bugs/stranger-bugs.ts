@@ -325,4 +325,13 @@ export const strangerBugs: readonly Bug[] = [
     to: `trim.last > chunk.last ? Math.max`,
     tests: ["test/storage/file/series/start.test.ts"],
   },
+  {
+    name: "a program that can't be given all that was asked loses its capabilities as its owner is put back",
+    file: "lib/host/dress-there.ts",
+    from: `    if (now.uid !== before.uid || now.gid !== before.gid) fchownSync(fd, before.uid, before.gid);
+    const lost = had ? giveExtras(fd, had, mode) : new Map();`,
+    to: `    const lost = had ? giveExtras(fd, had, mode) : new Map();
+    if (now.uid !== before.uid || now.gid !== before.gid) fchownSync(fd, before.uid, before.gid);`,
+    tests: ["test/host/capabilities.test.ts"],
+  },
 ];
