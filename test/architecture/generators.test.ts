@@ -56,6 +56,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     "test/faults/killed-trigger.test.ts",
     "test/faults/owned.test.ts",
     "test/faults/power-loss.test.ts",
+    "test/faults/taken-back.test.ts",
     "test/faults/trial.test.ts",
     "test/first-starts.test.ts",
     "test/notifications/inbox/muted.test.ts",
