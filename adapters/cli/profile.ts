@@ -1,9 +1,10 @@
 /** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import { codeOf } from "../client/system-error.ts";
+import { makeFolders } from "../sync/make-folders.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { didYouMean } from "./find-id.ts";
@@ -144,7 +145,7 @@ function writePrivate(path: string, text: string): void {
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` where there can be none.
  */
 export function makePrivateFolder(path: string): void {
-  written(path, () => void mkdirSync(path, { recursive: true, mode: 0o700 }));
+  written(path, () => void makeFolders(path, 0o700));
 }
 
 function written(path: string, write: () => void): void {

@@ -50,9 +50,14 @@ export function findSigner(context: CommandContext, key: string): OperatorSigner
   };
 }
 
-/** The same; refuses where there is no such file. */
+/**
+ * The same, for a key that somebody names now.
+ *
+ * @throws {UsageError} Where its file can't be read.
+ */
 export function openSigner(context: CommandContext, key: string): OperatorSigner {
   if (key.startsWith(ofAgent)) return agentSigner(() => socketOf(context), key.slice(ofAgent.length));
+  readGiven(key);
   return readSigner(key, { passphrase: () => askPassphrase(context, key) });
 }
 
@@ -72,13 +77,15 @@ function socketOf({ environment }: CommandContext): string {
 
 /** The line that `ssh-keygen` writes beside a private key: type, key and a comment. */
 function toAgentKey(path: string): string {
-  let text: string;
+  const publicKey = readPublicLine(readGiven(path));
+  if (publicKey === null) throw new UsageError(`${path} holds no public Ed25519 key of OpenSSH.`);
+  return ofAgent + publicKey;
+}
+
+function readGiven(path: string): string {
   try {
-    text = readFileSync(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
     throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
   }
-  const publicKey = readPublicLine(text);
-  if (publicKey === null) throw new UsageError(`${path} holds no public Ed25519 key of OpenSSH.`);
-  return ofAgent + publicKey;
 }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { FolderFile } from "fleetwright";
 import { codeOf } from "../client/system-error.ts";
 import { isEntryFile } from "./entry-files.ts";
+import { makeFolders } from "./make-folders.ts";
 import { FolderError, readFolder } from "./read-folder.ts";
 
 /** What became of a folder that was written into: paths below it. */
@@ -28,7 +29,7 @@ export async function writeFolder(
   { overwrite }: { overwrite: boolean },
 ): Promise<WrittenFolder> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     if (!overwrite && (await readdir(folder)).length > 0)
       throw new FolderError(`${folder} is not empty. --overwrite writes into it all the same.`);
     for (const { path, text } of files) await writeWhole(folder, path, text);

@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Argument } from "commander";
 import type { Command } from "commander";
 import { codeOf } from "../../client/system-error.ts";
+import { makeFolders } from "../../sync/make-folders.ts";
 import type { Run } from "../call.ts";
 import { shownCommands } from "../completion/place.ts";
 import { UsageError } from "../failure.ts";
@@ -32,7 +33,7 @@ export function addManCommand(program: Command, run: Run): void {
 }
 
 function writePages(folder: string, program: Command, commands: readonly Command[]): void {
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder);
   const place = (name: string): string => join(folder, `${name}.1`);
   writeFileSync(place(program.name()), manPage(program));
   for (const command of commands)

@@ -74,3 +74,12 @@ it.each([
   const { code, stdout, stderr } = await runIn(temporaryFolder(), args, "http://127.0.0.1:9", "");
   expect([code, stdout, stderr]).toEqual([2, "", "fleetwright: Standard input is empty.\n"]);
 });
+
+it.each(["key", "key.pub"])("a %s that can't be read is a fault of usage", async (name) => {
+  const key = join(temporaryFolder(), name);
+  expect(await runIn(temporaryFolder(), ["--url", "http://127.0.0.1:1", "login", "--key", key])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: `fleetwright: ${key} can't be read (ENOENT).\n`,
+  });
+});

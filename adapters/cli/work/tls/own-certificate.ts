@@ -8,12 +8,13 @@
  * Clients trust the authority, so that a new certificate of the server asks nothing of them.
  */
 import { X509Certificate } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import type { Certificate } from "../../../h3/serve.ts";
+import { makeFolders } from "../../../sync/make-folders.ts";
 import { replacePrivateFile } from "../../private-file.ts";
 import type { createAuthority } from "./authority.ts";
 import type { CertificateSource } from "./certificate-source.ts";
@@ -49,7 +50,7 @@ export class OwnCertificate implements CertificateSource {
   async read(): Promise<Certificate> {
     // A server that runs when its package is replaced could not load it for the renewal any more.
     const authorities = await import("./authority.ts");
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolders(this.#folder, 0o700);
     const authority = await this.#authority(authorities.createAuthority);
     const path = join(this.#folder, "server.pem");
     const names = this.#names();
