@@ -7,7 +7,7 @@ import { toOrchestratorError } from "../trpc/error-map.ts";
 export function readStrictly(request: Request): Request {
   const text = async (): Promise<string> => {
     const bytes = new Uint8Array(await request.arrayBuffer());
-    if (bytes.length > 0) checkMediaType(request.headers.get("content-type") ?? undefined);
+    checkMediaType(request.headers.get("content-type") ?? undefined);
     const body = toText(bytes);
     const fault = body === "" ? null : faultOf(body);
     if (fault !== null) throw fault;

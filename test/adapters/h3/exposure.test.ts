@@ -12,6 +12,7 @@ describe("a request", () => {
   it.each<[string, string[], string | null, boolean, Record<string, string>, boolean]>([
     ["over TLS", [], "203.0.113.9", true, {}, false],
     ["within the process", [], null, false, {}, false],
+    ["at a socket of the file system", [], "", false, {}, false],
     ["from this machine", [], "127.0.0.1", false, {}, false],
     ["from this machine over IPv6", [], "::1", false, {}, false],
     ["from this machine at a dual-stack socket", [], "::ffff:127.0.0.1", false, {}, false],

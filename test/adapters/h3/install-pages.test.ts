@@ -118,9 +118,15 @@ describe("GET /install.sh", () => {
       { version: "1.2.3$(id)", artifacts: [{ platform: "node", file: "a", sha256, size: 1 }] },
     ],
     ["a file elsewhere", { version: "1", artifacts: [{ platform: "node", file: "../a", sha256, size: 1 }] }],
+    ...["x", `${sha256}; id`, `x${sha256}`, sha256.toUpperCase().replace(/^./, "G"), null].map(
+      (hash): [string, unknown] => [
+        `a hash that is none, ${hash}`,
+        { version: "1", artifacts: [{ platform: "node", file: "a", sha256: hash, size: 1 }] },
+      ],
+    ),
     [
-      "a hash that is none",
-      { version: "1", artifacts: [{ platform: "node", file: "a", sha256: "x", size: 1 }] },
+      "a size that is none",
+      { version: "1", artifacts: [{ platform: "node", file: "a", sha256, size: "1" }] },
     ],
   ])("is a script that fails and says why: %s", async (_name, manifest) => {
     const { get } = await start(manifest === null ? {} : { agentDir: builtFolder(manifest) });

@@ -78,6 +78,13 @@ describe("a request", () => {
   });
 
   it.each([
+    ["a way up", get("/docs/../api/v1/me"), "Nothing is at a path with segments that lead elsewhere"],
+    ["a body that is compressed", get(me, "Content-Encoding: gzip\n"), "without Content-Encoding"],
+  ])("with %s is told what is wrong with it", async (_name, request, told) => {
+    expect((await raw(request)).answer).toContain(told);
+  });
+
+  it.each([
     [
       "two hosts",
       `GET /agent/v1 HTTP/1.1\n${own}Host: evil.example\nConnection: Upgrade\nUpgrade: websocket\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n\n`,

@@ -1,10 +1,11 @@
 import { once } from "node:events";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { FileStorage, systemCaller } from "fleetwright";
+import { FileStorage, MemoryStorage, systemCaller } from "fleetwright";
 import { startServer } from "fleetwright/h3";
 import { LimitedDisk } from "../../support/limited-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { recordingLogger } from "../rest/server.ts";
 
 test("once the disk has failed, /readyz and the status say so with one reason, and reads go on", async () => {
   const disk = new LimitedDisk();
@@ -29,6 +30,22 @@ test("once the disk has failed, /readyz and the status say so with one reason, a
   expect(await (await fetch(`${url}/api/v1/status`)).json()).toMatchObject({ status: "degraded" });
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect(await orchestrator.audit.getRetention(systemCaller)).toEqual({ retention_days: 90, version: 0 });
+});
+
+test("what fails unexpectedly is told to the logger that the server was given, whichever way it was asked", async () => {
+  const logger = recordingLogger();
+  const server = await startServer({ storage: new MemoryStorage(), listen: { port: 0 }, logger });
+  onTestFinished(() => server.close());
+  vi.spyOn(server.orchestrator.status, "get").mockRejectedValue(new Error("a bug"));
+  const told = async (path: string): Promise<unknown[]> => {
+    logger.errors.length = 0;
+    expect((await fetch(server.url + path)).status).toBe(500);
+    return logger.errors;
+  };
+  const expected = [expect.objectContaining({ fields: expect.objectContaining({ path: "status.get" }) })];
+  expect(await told("/trpc/status.get")).toEqual(expected);
+  expect(await told("/trpc/status.get?x=1")).toEqual(expected);
+  expect(await told("/api/v1/status")).toHaveLength(1);
 });
 
 test("the address of a server is a page in a browser, whose links lead somewhere", async () => {

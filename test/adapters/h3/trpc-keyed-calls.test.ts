@@ -75,3 +75,24 @@ it.each([
   expect(JSON.stringify(json)).toContain(message);
   expect((await test.orchestrator.secrets.list(systemCaller)).items).toEqual([]);
 });
+
+it("a key for several calls at once is refused, and none of them is made", async () => {
+  await using test = await createTestOrchestrator({ secretsKey: new MemorySecretsKey() });
+  await using server = await serve(test.orchestrator);
+  const { token } = await test.signIn("Admin");
+  const call = (headers: Record<string, string>) =>
+    server.call({
+      method: "POST",
+      path: "/trpc/secrets.create,secrets.create?batch=1",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ 0: { name: "a", value: "hush" }, 1: { name: "b", value: "hush" } }),
+    });
+  const refused = await call({ "idempotency-key": "k-12345678" });
+  expect([refused.status, JSON.stringify(refused.json)]).toEqual([
+    400,
+    expect.stringContaining("An idempotency key is for one call"),
+  ]);
+  expect((await test.orchestrator.secrets.list(systemCaller)).items).toEqual([]);
+  expect((await call({})).status).toBe(200);
+  expect((await test.orchestrator.secrets.list(systemCaller)).items).toHaveLength(2);
+});

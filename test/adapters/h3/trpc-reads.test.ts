@@ -8,7 +8,7 @@ import { startToy } from "../rest/server.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;
 beforeAll(async () => {
-  server = await startToy();
+  server = await startToy({ trustedProxies: ["127.0.0.1"] });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -52,6 +52,7 @@ const calls: [string, Call][] = [
   ["an empty input", { path: "/trpc/machines.get?input=" }],
   ["an input that is no JSON", { path: "/trpc/machines.get?input=%7B" }],
   ["who calls", { path: "/trpc/me" }],
+  ["who calls by a proxy", { path: "/trpc/me", headers: { "x-forwarded-for": "203.0.113.9" } }],
   ["a stranger", { path: "/trpc/me", headers: { authorization: "" } }],
   ["a session that is gone", { path: "/trpc/me", headers: { authorization: "Bearer fw_bad" } }],
   ["a header that is no bearer token", { path: "/trpc/me", headers: { authorization: "Basic x" } }],
@@ -84,6 +85,8 @@ const calls: [string, Call][] = [
     { path: `/trpc/${Array.from({ length: 21 }, () => "me").join(",")}?batch=1` },
   ],
   ["several names that are no batch", { path: "/trpc/me,me" }],
+  ["a batch that is said in no word", { path: "/trpc/me?batch=" }],
+  ["a batch that is said in another word", { path: "/trpc/me?batch=true" }],
   ["a name in percent-encoding", { path: "/trpc/machines%2Elatest" }],
   ["no such procedure", { path: "/trpc/machines.nope" }],
   ["no name", { path: "/trpc/" }],
