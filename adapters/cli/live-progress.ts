@@ -99,8 +99,9 @@ function toOutputLines(resourceId: string, text: string): string {
 
 /** What a line leaves to read where a program wrote over it again and again, as those that count percents do. */
 export function asOnTerminal(line: string): string {
-  const written = line.replace(/\r+$/, "");
-  return written.slice(written.lastIndexOf("\r") + 1);
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 function resourceOf(key: string): string {

@@ -78,5 +78,7 @@ function toRefusal(error: ParseError): OrchestratorError | null {
 function brokeOffInAddress({ rawPacket, bytesParsed = 0 }: ParseError): boolean {
   const read = rawPacket?.subarray(0, bytesParsed).toString("latin1") ?? "";
   const last = read.slice(read.lastIndexOf("\r\n\r\n") + 1).trimStart();
-  return !last.includes("\n") && (/^[A-Z]+ \S/.test(last) || /^[^\s]*[?&%]\S*$/.test(last));
+  // In two patterns: one for both tries each of many percent signs to the end of what a stranger sent.
+  const isOfAddress = !/\s/.test(last) && /[?&%]/.test(last);
+  return !last.includes("\n") && (/^[A-Z]+ \S/.test(last) || isOfAddress);
 }

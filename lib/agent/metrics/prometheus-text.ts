@@ -9,7 +9,7 @@ import { labelText, maxNameLength } from "./series-name.ts";
 const linePattern =
   /^([A-Za-z_:][\w:]*)(?:\s*\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\}\s*|\s+)([^\s#{}]+)(?:\s.*)?$/;
 const labelPattern = /\s*([A-Za-z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)/gy;
-const numberPattern = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const numberPattern = /^[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
 /** What a text holds, and how many of its lines are of no such form, hold no number, or are replaced by a later one with the same name. */
 export interface ParsedMetrics {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { Operation, OperationWatchItem, ResourceResult } from "fleetwright";
-import { LiveProgress } from "../../../adapters/cli/live-progress.ts";
+import { asOnTerminal, LiveProgress } from "../../../adapters/cli/live-progress.ts";
+import { cpuMsOf } from "../../support/cpu-time.ts";
 
 const operation = {
   operation_id: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11",
@@ -91,4 +92,19 @@ it("says of an operation that was cut off that it has no results, not that there
       .split("\n")[0];
   expect(tell("interrupted")).toBe("web-1: apply interrupted (no results)");
   expect(tell("succeeded")).toBe("web-1: apply succeeded (nothing to do)");
+});
+
+it.each([
+  ["", ""],
+  ["\r\r", ""],
+  ["10%\r20%\r\r", "20%"],
+  ["10%\r", "10%"],
+  ["\ra", "a"],
+  ["a\r\rb", "b"],
+])("of the line %j a terminal leaves %j to read", (line, left) => {
+  expect(asOnTerminal(line)).toBe(left);
+});
+
+it("is not held up by what a machine prints", () => {
+  expect(cpuMsOf(() => asOnTerminal(`${"\r".repeat(65_536)}x`))).toBeLessThan(200);
 });

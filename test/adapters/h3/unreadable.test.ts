@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions, type ListeningApp } from "../../../adapters/h3/serve.ts";
 import { createCertificate } from "../../support/certificate.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
 
@@ -73,6 +74,16 @@ describe("a head that is too large", () => {
     for (let piece = 0; piece < 10; piece += 1) raw.socket.write(long(6_000));
     raw.socket.write(` HTTP/1.1\r\n${own}${end}`);
     expectProblem(await raw.closed, 414, "URL_TOO_LONG");
+  });
+
+  it("holds nobody up, whatever stands in the piece in which it ends", async () => {
+    const raw = await sendRaw(server.port, `GET / HTTP/1.1\r\n${own}X-A: a`);
+    // In a piece of its own.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = cpuMs();
+    raw.socket.write(`${"%".repeat(60_000)}\t`);
+    expectProblem(await raw.closed, 431, "HEADERS_TOO_LARGE");
+    expect(cpuMs() - before).toBeLessThan(500);
   });
 
   it("is answered within the limits", async () => {

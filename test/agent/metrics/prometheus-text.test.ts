@@ -85,6 +85,8 @@ test.each<[what: string, line: string]>([
   ["quotes", `x{${'"'.repeat(65_001)}`],
   ["escapes", `x{a="${"\\".repeat(65_000)}`],
   ["digits", `x ${"1".repeat(65_000)}#`],
+  ["digits before a letter", `x ${"1".repeat(65_000)}x`],
+  ["digits of a fraction before a letter", `x 1.${"1".repeat(65_000)}x`],
 ])("a line of 64 KiB of %s holds nobody up", (_what, line) => {
   expect(cpuMsOf(() => expect(parsePrometheusText(line, 200).faults).toBe(1))).toBeLessThan(200);
 });
