@@ -22,6 +22,21 @@ const two = (first: JsonObject, second: JsonObject) => [
 ];
 const file = (path: string, content = "x"): JsonObject => ({ type: "file", path, content });
 
+test.each([0, 5])("what stands behind a declared link of user %i is made once", async (uid) => {
+  const state = machine();
+  state.host.files.makeSymlink("/etc/alias", "/etc/real", { uid, gid: uid });
+  const desired = declare([
+    { type: "symlink", path: "/etc/alias", target: "/etc/real" },
+    file("/etc/alias/x"),
+  ]);
+  for (const expected of ["changed", "unchanged", "unchanged"]) {
+    const run = await state.run("apply", desired);
+    expect(outcomes(run)).toEqual(["symlink:/etc/alias unchanged", `file:/etc/alias/x ${expected}`]);
+  }
+  await state.run("apply", []);
+  expect(state.host.files.list("/etc/real")).toEqual([]);
+});
+
 describe("what is declared twice through a link", () => {
   test.each(["/etc/real", "real", "../etc/./real", "/etc/alias2"])(
     "by the link %s is one thing",

@@ -83,14 +83,18 @@ export class RealPaths {
       );
   }
 
-  /** Looks who owns a link before where it leads: what is root's then stays so. */
+  /**
+   * Looks who owns a link before where it leads: what is root's then stays so. One that stands as it is declared is left by the run,
+   * and stays whose it is.
+   */
   #linkAt(real: string): { target: string | null; isTheirs: boolean } {
     const { files, links, isTrusted } = this.#options;
     const declared = links?.get(real);
-    if (declared !== undefined) return { target: declared, isTheirs: false };
+    if (declared === null) return { target: null, isTheirs: false };
     const link = files.stat(real);
-    if (link?.kind !== "symlink") return { target: null, isTheirs: false };
-    return { target: files.readLink(real), isTheirs: !isTrusted(link.uid) };
+    const target = link?.kind === "symlink" ? files.readLink(real) : null;
+    if (declared !== undefined && declared !== target) return { target: declared, isTheirs: false };
+    return { target, isTheirs: link !== null && target !== null && !isTrusted(link.uid) };
   }
 }
 
