@@ -188,7 +188,10 @@ function capture(spec: LineSpec, host: Host): Prior {
   };
 }
 
-/** A later version may write another line, which is in the place of the same, or take a line that the first left alone. */
+/**
+ * A later version may write another line, which is in the place of the same, or take a line that the first left alone. None of
+ * these is one that fits the first pattern, which all versions have in common: somebody wrote it in place of ours, or beside it.
+ */
 function extendPrior(noted: Prior, spec: LineSpec, host: Host): Prior {
   if (noted.type !== "line") return noted;
   const prior = noteLinks(noted, spec, host);
@@ -197,7 +200,10 @@ function extendPrior(noted: Prior, spec: LineSpec, host: Host): Prior {
   const known = new Set([...written, ...kept.map(({ text }) => text)]);
   const lines = toLines(readText(spec.path, host));
   const others = lines.filter(({ text }) => !written.includes(text));
-  const taken = new Set(candidates(spec, lines).filter((line) => !known.has(line)));
+  const [common] = patterns(spec);
+  const isLeftAlone = (line: string): boolean =>
+    !known.has(line) && (common === undefined || !matchesPattern(common, line));
+  const taken = new Set(candidates(spec, lines).filter(isLeftAlone));
   const more = taken.size === 0 ? [] : keepLines(others, (line) => taken.has(line), host);
   const added = writes(spec).filter((line) => !written.includes(line));
   if (added.length + more.length === 0) return prior;

@@ -101,6 +101,23 @@ test.each([
   expect(state.read(path)).toBe(after);
 });
 
+test.each([
+  ["edited ours", "port=22\nx\n", {}, "port=1\nx\n"],
+  ["edited ours, where none stood", "x\n", {}, "x\nport=1\n"],
+  ["wrote another of those that are unwanted", "port=22\nx\n", { ensure: "absent" }, "x\nport=1\n"],
+])("what an apply repaired does not come back, where somebody %s", async (_what, before, more, edited) => {
+  const state = new StateFixture();
+  state.write(path, before);
+  const desired = line({ line: "port=2222", match: ["port=*", "listen=*"], ...more });
+  await state.run("apply", desired);
+  const applied = state.read(path);
+  state.write(path, edited);
+  await state.run("apply", desired);
+  expect(state.read(path)).toBe(applied);
+  await state.run("apply", []);
+  expect(state.read(path)).toBe(before);
+});
+
 test("what stood in a file that somebody took away does not make it again", async () => {
   const state = new StateFixture();
   state.write(path, "port=22\n");
