@@ -9,7 +9,7 @@ import { addExample } from "./openapi/examples.ts";
 import { answerHeaders, notModified, requestHeaders, sharedHeaders } from "./openapi/headers.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi/problems.ts";
 import { tidySchemas } from "./openapi/schemas.ts";
-import { inputFields, inputSchema } from "./parameters.ts";
+import { faultsOfInput, inputFields, inputSchema, isStrictInput } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
 import { parameterReference } from "./reference/schemas.ts";
 import { tagReference } from "./reference/tags.ts";
@@ -31,7 +31,12 @@ interface Operation {
   responses: Record<string, object>;
   security?: object[];
   parameters?: object[];
-  requestBody?: { required?: boolean; content?: Record<string, { schema?: { required?: string[] } }> };
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: BodySchema }> };
+}
+
+interface BodySchema {
+  properties?: object;
+  additionalProperties?: boolean;
 }
 
 const defaultDescription = `Manages a fleet of machines, each run by an agent.
@@ -115,7 +120,10 @@ function describeOperation(operation: Operation, { name, procedure, refusals }: 
   if (example !== undefined) addExample(operation, example);
 }
 
-/** The generator drops what a schema says of an optional field, and calls every body required. */
+/**
+ * The generator drops what a schema says of an optional field, calls every body required, and opens one whose fields are checked against
+ * each other to fields of any name.
+ */
 function describeParameters(operation: Operation, procedure: AnyProcedure): void {
   const fields = inputFields(procedure);
   for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[]) {
@@ -124,8 +132,11 @@ function describeParameters(operation: Operation, procedure: AnyProcedure): void
     if (description !== undefined) parameter.description = description;
   }
   const body = operation.requestBody;
-  const media = body?.content?.["application/json"];
-  if (body !== undefined) body.required = (media?.schema?.required ?? []).length > 0;
+  if (body === undefined) return;
+  const { schema } = body.content?.["application/json"] ?? {};
+  const inPath = new Set((operation.parameters as { name: string }[] | undefined)?.map(({ name }) => name));
+  body.required = faultsOfInput(procedure)({}).some(({ path: [name] }) => !inPath.has(String(name)));
+  if (schema?.properties !== undefined && isStrictInput(procedure)) schema.additionalProperties ??= false;
 }
 
 function describeSuccesses(operation: Operation, procedure: AnyProcedure): Record<string, object> {

@@ -27,6 +27,8 @@ interface SchemaDefinition {
   options?: readonly Schema[];
   values?: readonly unknown[];
   entries?: Record<string, unknown>;
+  /** What fields that are not named must be. */
+  catchall?: Schema;
 }
 interface Schema {
   _zod: { def: SchemaDefinition };
@@ -53,6 +55,12 @@ export function inputFields(procedure: AnyProcedure): ReadonlyMap<string, unknow
   const definition = unwrap(schema as Schema);
   if (definition.shape === undefined) throw new Error(`The input must be an object, not ${definition.type}.`);
   return new Map(Object.entries(definition.shape));
+}
+
+/** Whether a procedure's input may have no fields but those that are named. */
+export function isStrictInput(procedure: AnyProcedure): boolean {
+  const schema = inputSchema(procedure) as Schema | undefined;
+  return schema !== undefined && unwrap(schema).catchall?._zod.def.type === "never";
 }
 
 /** What a procedure's input schema refuses of an input; nothing where it takes none. */

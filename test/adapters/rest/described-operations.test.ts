@@ -287,3 +287,38 @@ test("a surface of one's own has its own title, text, version and base path", as
     servers: [{ url: "/api/v1" }],
   });
 });
+
+describe("a body of which fields are checked against each other", () => {
+  const checked = z
+    .strictObject({ id: z.string(), set: z.string().optional(), remove: z.string().optional() })
+    .refine(({ set, remove }) => set !== undefined || remove !== undefined, "names nothing");
+  const bodyOf = async (path: `/${string}`, input: z.ZodType) => {
+    const procedure = initTRPC.meta<ProcedureMeta>().create().procedure;
+    const it = procedure
+      .meta({ openapi: { method: "POST", path } })
+      .input(input)
+      .output(z.void());
+    const { operation } = await describeRouter(
+      initTRPC.create().router({ it: it.mutation(() => undefined) }) as AnyRouter,
+    );
+    return operation("post", path).requestBody!;
+  };
+
+  test("takes nothing beside its fields, as any other", async () => {
+    const { content } = await bodyOf("/things/{id}", checked);
+    expect(content["application/json"]!.schema).toMatchObject({ additionalProperties: false });
+    const open = z.looseObject({ id: z.string(), set: z.string().optional() });
+    const { content: any } = await bodyOf(
+      "/things/{id}",
+      open.refine(() => true),
+    );
+    expect(any["application/json"]!.schema).not.toMatchObject({ additionalProperties: false });
+  });
+
+  test("is needed where an empty one is refused, and else is not", async () => {
+    const all = z.strictObject({ set: z.string().optional(), remove: z.string().optional() });
+    const one = all.refine(({ set, remove }) => set !== remove, "names nothing");
+    expect(await bodyOf("/things", one)).toMatchObject({ required: true });
+    expect(await bodyOf("/things", all)).toMatchObject({ required: false });
+  });
+});

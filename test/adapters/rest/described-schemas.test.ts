@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createOpenApiDocument } from "../../../adapters/rest/openapi.ts";
 import type { ProcedureMeta } from "../../../adapters/trpc/trpc.ts";
+import { addOperatorInput, setRoleInput } from "../../../lib/access/schemas.ts";
 
 const t = initTRPC.meta<ProcedureMeta>().create();
 
@@ -130,4 +131,11 @@ test("fields and schemas without a text get that of the reference, others keep t
       hostname: { description: "My own words." },
     },
   });
+});
+
+test("an input that is taken without regard to case is described by the names that it knows", async () => {
+  const { properties } = (await shown(addOperatorInput, one)).taken as { properties: Record<string, object> };
+  const change = (await shown(setRoleInput, one)).taken as { properties: Record<string, object> };
+  const role = { type: "string", enum: ["Viewer", "Operator", "Admin"] };
+  expect([properties["role"], change.properties["role"]]).toMatchObject([role, role]);
 });
