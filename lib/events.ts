@@ -193,5 +193,5 @@ export function concernedAgents({
   return [...ids];
 }
 
-/** Hears of events after they are on disk. Must not throw; what it does is its own. */
+/** Hears of events after they are on disk. What it does is its own: where it throws, or gives a promise that is rejected, that is logged. */
 export type EventListener<Type extends EventType = EventType> = (event: OrchestratorEvent<Type>) => void;

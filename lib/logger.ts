@@ -1,4 +1,7 @@
-/** Where the package reports what an operator of the process may want to know. Fields never hold secrets. */
+/**
+ * Where the package reports what an operator of the process may want to know. Fields never hold secrets. A line that a method throws at, or
+ * rejects a promise for, is lost; what was to be told of is done all the same.
+ */
 export interface Logger {
   /** For who looks for a fault. */
   debug(message: string, fields?: LogFields): void;
@@ -22,3 +25,30 @@ export const silentLogger: Logger = {
   warn() {},
   error() {},
 };
+
+/** The same logger for whoever must not fail with it: what it failed with is its fault until it takes a line again. */
+export function toSteadyLogger(logger: Logger): Logger {
+  let lost: string | null = null;
+  const level = (name: "debug" | "info" | "warn" | "error"): Logger["error"] => {
+    const fail = (error: unknown): void => {
+      lost = codeOf(error);
+    };
+    return (...line) => {
+      try {
+        const told: unknown = logger[name](...line);
+        if (told instanceof Promise) told.catch(fail);
+        lost = null;
+      } catch (error) {
+        fail(error);
+      }
+    };
+  };
+  const fault = (): string | null => logger.fault?.() ?? lost;
+  return { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error"), fault };
+}
+
+/** What an error is called, without its text: that may hold what was to be logged. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return "Error";
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

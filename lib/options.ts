@@ -5,7 +5,7 @@ import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { checkOptions, type OptionTable, withDefaults } from "./internal/check-options.ts";
 import { partWith } from "./internal/option-rules.ts";
-import { silentLogger, type Logger } from "./logger.ts";
+import { silentLogger, toSteadyLogger, type Logger } from "./logger.ts";
 import { channelTypesRule } from "./notifications/senders/own-channel-types.ts";
 import type { ChannelType } from "./notifications/senders/sender.ts";
 import { faultsTogether, orchestratorOptionTable } from "./option-table.ts";
@@ -207,7 +207,8 @@ const table: OptionTable<ResolvedOptions> = {
  */
 export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
   checkOptions<Partial<ResolvedOptions>>(options, table, { of: "Orchestrator", together: faultsTogether });
-  return withDefaults({ ...options, cluster: options.cluster ?? new LocalCluster() }, table);
+  const { cluster = new LocalCluster(), logger = silentLogger } = options;
+  return withDefaults({ ...options, cluster, logger: toSteadyLogger(logger) }, table);
 }
 
 /** Every option of an orchestrator, for who takes them among others. */

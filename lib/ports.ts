@@ -10,6 +10,7 @@ export type { ErrorCode, Issue } from "./errors.ts";
 export type { Json, JsonObject } from "./json.ts";
 export { canonicalJson } from "./internal/canonical-json.ts";
 export { networkOfAddress, sourceOfAddress } from "./internal/network.ts";
+export { toSteadyLogger } from "./logger.ts";
 export type { LogFields, Logger } from "./logger.ts";
 
 // Storage: the port, and what keeps order, pages and chained logs alike on each

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
-import { LocalCluster, MemoryTransport, Orchestrator } from "fleetwright";
+import { LocalCluster, MemoryTransport, Orchestrator, silentLogger, systemCaller } from "fleetwright";
+import type { Logger } from "fleetwright";
+import { toSteadyLogger } from "fleetwright/ports";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
 
@@ -61,4 +63,41 @@ it("a test orchestrator gives back the clock and the transport that it was given
   expect(test.clock).toBe(clock);
   expect(test.transport).toBe(transport);
   expect(clock.pendingTimers).toBeGreaterThan(0);
+});
+
+it("a logger that fails has no call fail that was made, and its fault is told until it takes a line again", async () => {
+  let isBroken = true;
+  const broken = (): void => {
+    if (isBroken) throw new TypeError("Converting circular structure to JSON");
+  };
+  const logger: Logger = { debug: broken, info: broken, warn: broken, error: broken };
+  await using test = await createTestOrchestrator({ logger });
+  const { orchestrator } = test;
+  const end = orchestrator.listen(() => {
+    throw new Error("of an embedder");
+  });
+  const upload = (name: string) =>
+    orchestrator.modules.upload(systemCaller, { content: `name: ${name}\nresources: []\n` });
+  await expect(upload("one")).resolves.toMatchObject({ created: true });
+  const log = async () =>
+    (await orchestrator.status.get(systemCaller)).checks?.find(({ name }) => name === "log");
+  expect(await log()).toMatchObject({ detail: "Lines of the log are lost: TypeError." });
+  isBroken = false;
+  await upload("two");
+  expect(await log()).toMatchObject({ status: "ok" });
+  end();
+});
+
+it("a logger that takes its lines later may fail, too, and its own fault goes first", async () => {
+  const lines: unknown[] = [];
+  const later = (...line: unknown[]): unknown => {
+    lines.push(line);
+    return Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+  };
+  const logger = toSteadyLogger({ ...silentLogger, info: later });
+  logger.info("one");
+  logger.info("two", { n: 2 });
+  await Promise.resolve();
+  expect([lines, logger.fault?.()]).toEqual([[["one"], ["two", { n: 2 }]], "ENOSPC"]);
+  expect(toSteadyLogger({ ...silentLogger, fault: () => "EIO" }).fault?.()).toBe("EIO");
 });

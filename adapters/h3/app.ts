@@ -8,6 +8,7 @@ import { toNodeHandler } from "h3/node";
 import { OrchestratorError, silentLogger } from "fleetwright";
 import type { ErrorCode, Logger } from "fleetwright";
 import { checkOptions } from "fleetwright/options";
+import { toSteadyLogger } from "fleetwright/ports";
 import type { ResourceTypes } from "fleetwright/ports";
 import { defaultBodyLimitBytes } from "../http/body-limit.ts";
 import { acceptedRequestId, createRequestIds } from "../http/request-id.ts";
@@ -107,18 +108,18 @@ const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "H
  */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
   checkOptions<AppOptions<never>>(options as AppOptions<never>, appOptions, { of: "createApp" });
-  const { router, createContext, logger = silentLogger, mountPath = "" } = options;
+  const { router, createContext, mountPath = "" } = options;
+  const logger = toSteadyLogger(options.logger ?? silentLogger);
   const { basePath = mountPath + defaultBasePath, sockets = new Map() } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const isExposed = createExposure(options.trustedProxies);
-  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes, isExposed };
+  const reads = prepareReads(router);
+  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes, isExposed, reads };
   const describe = (): Promise<OpenApiDocument> =>
     createOpenApiDocument(router, { ...options.openapi, basePath });
-  const reads = prepareReads(router);
   const rest = createRestHandler({
     ...shared,
-    reads,
     basePath,
     documents: new Map([["/openapi.json", async () => JSON.stringify(await describe())]]),
     sourceAddress: (request) => sourceAddress(request.remoteAddress, request.header("x-forwarded-for")),

@@ -18,7 +18,7 @@ import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
 import { LocalHost } from "../host/local-host.ts";
 import type { Logger } from "../logger.ts";
-import { silentLogger } from "../logger.ts";
+import { silentLogger, toSteadyLogger } from "../logger.ts";
 import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
@@ -82,7 +82,7 @@ export class AgentProgram {
     this.#options = options;
     this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#orchestratorStartMs = this.#clock.now() - this.#clock.monotonic();
-    this.#logger = options.logger ?? silentLogger;
+    this.#logger = toSteadyLogger(options.logger ?? silentLogger);
   }
 
   /** How the orchestrator knows the agent; null before `start`. */

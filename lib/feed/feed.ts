@@ -58,7 +58,7 @@ export class Feed {
   /** Has a listener hear of every event; the function returned ends it. */
   listen(listener: (event: OrchestratorEvent) => void): () => void {
     return this.listenToRecords((record) => {
-      if ("event" in record) listener(record.event);
+      if ("event" in record) return listener(record.event);
     });
   }
 
@@ -88,12 +88,17 @@ export class Feed {
       this.#protect(() => listener(record), { sequence: entry.sequence });
   }
 
-  /** A listener of an embedder that fails must not keep others from hearing. */
-  #protect(tell: () => void, where: Record<string, unknown>): void {
-    try {
-      tell();
-    } catch (error) {
+  /** A listener of an embedder that fails, at once or later, must not keep others from hearing, nor end the process. */
+  #protect(tell: () => unknown, where: Record<string, unknown>): void {
+    const fail = (error: unknown): void => {
       this.#logger.error("A listener failed.", { error, ...where });
+    };
+    try {
+      const told = tell();
+      // The compiler lets a function that gives a promise stand for one that gives nothing.
+      if (told instanceof Promise) told.catch(fail);
+    } catch (error) {
+      fail(error);
     }
   }
 }

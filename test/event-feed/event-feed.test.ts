@@ -1,6 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { silentLogger, systemCaller } from "fleetwright";
-import type { Caller, EventPattern, EventStreamItem, Tracked } from "fleetwright";
+import type { Caller, EventPattern, EventStreamItem, Logger, Tracked } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { startAgent } from "../support/fleet.ts";
@@ -63,6 +63,18 @@ describe("the stream of events", () => {
     expect(errors).toEqual(["A listener failed."]);
     fails();
     await stream.return();
+  });
+
+  it("is told by a feed that goes on where a listener's promise is rejected", async () => {
+    const errors: unknown[] = [];
+    const logger: Logger = { ...silentLogger, error: (_, fields) => void errors.push(fields?.["error"]) };
+    await using test = await createTestOrchestrator({ logger });
+    const fault = new Error("of an embedder");
+    const fails = (): unknown => Promise.reject(fault);
+    const ends = [test.orchestrator.listen(fails), test.orchestrator.listen(["module.*"], fails)];
+    await test.orchestrator.modules.upload(systemCaller, newModule("web"));
+    await vi.waitFor(() => expect(errors).toEqual([fault, fault]));
+    for (const end of ends) end();
   });
 
   it("can be of some types, of a kind, and of one agent", async () => {

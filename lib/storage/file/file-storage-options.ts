@@ -3,7 +3,7 @@ import { systemClock, type Clock } from "../../clock.ts";
 import { checkOptions, type OptionTable, withDefaults } from "../../internal/check-options.ts";
 import { dayMs } from "../../internal/durations.ts";
 import { anObject, plainText, trueOrFalse, wholeNumber } from "../../internal/option-rules.ts";
-import { silentLogger, type Logger } from "../../logger.ts";
+import { silentLogger, toSteadyLogger, type Logger } from "../../logger.ts";
 import { clockRule, loggerRule } from "../../part-rules.ts";
 import { nodeDisk, type Disk } from "./disk.ts";
 
@@ -71,5 +71,5 @@ export const fileStorageOptions: OptionTable<ResolvedFileOptions> = {
 export function resolveFileOptions(options: FileStorageOptions): ResolvedFileOptions {
   checkOptions<Partial<ResolvedFileOptions>>(options, fileStorageOptions, { of: "FileStorage" });
   const resolved = withDefaults(options, fileStorageOptions);
-  return { ...resolved, folder: resolve(resolved.folder) };
+  return { ...resolved, folder: resolve(resolved.folder), logger: toSteadyLogger(resolved.logger) };
 }
