@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
+import { faultOfUrl } from "../client/http.ts";
 import { codeOf } from "../client/system-error.ts";
 import { makeFolders } from "../sync/make-folders.ts";
 import type { CommandContext } from "./context.ts";
@@ -36,6 +37,8 @@ export function serverUrl(
     throw new UsageError(
       `${JSON.stringify(url)} is no address of a server, such as https://fleet.example.com.`,
     );
+  const fault = faultOfUrl(url);
+  if (fault !== null) throw new UsageError(fault);
   return url;
 }
 

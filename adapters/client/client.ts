@@ -16,7 +16,7 @@ import type { Verbs } from "./verbs.ts";
 
 /** What a client is made of. */
 export interface ClientOptions {
-  /** Where the server is, e.g. `http://127.0.0.1:4748`. */
+  /** Where the server is, e.g. `http://127.0.0.1:4748`, with the path that it is mounted at; without a user, a query or a fragment. */
   url: string;
   /** Signs in by itself when a call needs it, and once again when the session has ended. Default: nobody can. */
   signer?: OperatorSigner;
@@ -36,10 +36,10 @@ export interface ClientOptions {
   retry?: RetryOptions;
   /** Default the global `fetch`. */
   fetch?: Fetch;
-  /** Hears of each new token, e.g. to keep it. It is a secret. */
-  onToken?: (token: string) => void;
-  /** Hears why a stream waits for the server, once each time that it is away. Default: streams wait in silence. */
-  onAway?: (error: ApiError) => void;
+  /** Hears of each new token, e.g. to keep it. It is a secret. A promise is waited for; what it throws ends the sign-in. */
+  onToken?: (token: string) => unknown;
+  /** Hears why a stream waits for the server, once each time that it is away. A promise is waited for; what it throws ends the stream. Default: streams wait in silence. */
+  onAway?: (error: ApiError) => unknown;
 }
 
 /** Calls one server as one operator. */
@@ -76,7 +76,7 @@ export interface Client extends Verbs {
 /**
  * Makes a client. Nothing is sent before the first call.
  *
- * @throws {TypeError} For an `orchestratorKey` that is none.
+ * @throws {TypeError} For an `orchestratorKey` that is none, and for a `url` that no call can be made below.
  */
 export function createClient(options: ClientOptions): Client {
   const { url, signer, onToken } = options;
@@ -89,7 +89,7 @@ export function createClient(options: ClientOptions): Client {
   async function openOwnSession(): Promise<Session> {
     const session = await openAnew();
     token = session.token;
-    onToken?.(session.token);
+    await onToken?.(session.token);
     return session;
   }
 

@@ -25,7 +25,7 @@ export type OpenStream = (
 export interface ReadOptions {
   signal?: AbortSignal | undefined;
   /** Hears why the stream can't be opened, once until it is open again. */
-  onAway?: ((error: ApiError) => void) | undefined;
+  onAway?: ((error: ApiError) => unknown) | undefined;
 }
 
 /**
@@ -61,7 +61,7 @@ export async function* readEvents<Item>(
       // A stream that is open can only break off. Before that it may be the key that can't sign, which nobody would be told.
       if (!isOpen) {
         if (!isPassing(error)) throw error;
-        if (!isAway) onAway?.(error);
+        if (!isAway) await onAway?.(error);
         isAway = true;
       }
     } finally {

@@ -39,14 +39,29 @@ export interface HttpRequest extends RequestExtras {
   token: string | null;
 }
 
+/**
+ * Why no call can be made below an address; null where one can, or where only a page knows what it means. Says nothing of a user that it
+ * names: a password may be among it.
+ */
+export function faultOfUrl(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  const { protocol, username, password } = new URL(url);
+  if (`${username}${password}` !== "")
+    return "The address of the server must not name a user: an operator signs in with a key.";
+  if (!/^https?:$/.test(protocol)) return "The address of the server must begin with http:// or https://.";
+  return /[?#]/.test(url) ? "The address of the server must have no query and no fragment." : null;
+}
+
 /** Sends requests to one server. */
 export type Send = (request: HttpRequest) => Promise<unknown>;
 
 /** Where every path of the REST surface begins. */
 const basePath = "/api/v1";
 
-/** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. */
+/** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. Throws for an address that no call can be made below. */
 export function createSend(url: string, fetch: Fetch): Send {
+  const fault = faultOfUrl(url);
+  if (fault !== null) throw new TypeError(fault);
   const root = `${url.replace(/\/+$/, "")}${basePath}`;
   return async (request) => {
     const { method, path, query, body, asStream = false, signal } = request;

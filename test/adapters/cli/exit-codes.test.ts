@@ -62,6 +62,17 @@ it.each(["nonsense", "localhost:4748", "http://", "ftp://fleet.example", ""])(
   },
 );
 
+it.each(["http://ada:secret@127.0.0.1:1", "http://127.0.0.1:1/?secret"])(
+  "%j in the place of the server's address is a fault of usage, and is not repeated",
+  async (url) => {
+    for (const args of [["whoami"], ["login"], ["apply", "web-1"]]) {
+      const { code, stderr } = await runIn(temporaryFolder(), ["--url", url, ...args]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/must (?:not name a user|have no query)/)]);
+      expect(stderr).not.toContain("secret");
+    }
+  },
+);
+
 it.each([
   [["modules", "upload", "-"]],
   [["module", "check", "-"]],

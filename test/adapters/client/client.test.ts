@@ -20,6 +20,27 @@ describe("a client with a key", () => {
     expect(server.url).toBe(url);
   });
 
+  it("waits for what hears of its tokens, and fails with it", async () => {
+    const { url, signer } = await startTestServer();
+    const fault = new Error("no space");
+    const onToken = (): Promise<void> => Promise.reject(fault);
+    await expect(createClient({ url, signer, onToken }).agents.list()).rejects.toBe(fault);
+  });
+
+  it.each([
+    ["https://ada:secret@fleet.example", "must not name a user"],
+    ["https://secret@fleet.example", "must not name a user"],
+    ["ftp://fleet.example", "must begin with http:// or https://"],
+    ["https://fleet.example/?secret", "no query and no fragment"],
+    ["https://fleet.example/#secret", "no query and no fragment"],
+    ["https://fleet.example/?", "no query and no fragment"],
+  ])("is not made for %s, and does not repeat it", (url, reason) => {
+    const making = () => createClient({ url });
+    expect(making).toThrow(TypeError);
+    expect(making).toThrow(reason);
+    expect(making).not.toThrow(/secret/);
+  });
+
   it("works in a page without a secure context, which has no crypto.randomUUID", async () => {
     const { url, signer } = await startTestServer();
     const { randomUUID } = crypto;
