@@ -59,6 +59,16 @@ describe("FollowedEpoch", () => {
     expect([open().get(other), open().get(key)]).toEqual([epoch(2), null]);
   });
 
+  it("knows the orchestrator that it was given to, where it was killed before the copy was written", () => {
+    const { open, path } = scene();
+    open().follow(key, epoch(9));
+    copyFileSync(path("epoch.copy.json"), path("older"));
+    open().follow(other, epoch(2));
+    copyFileSync(path("older"), path("epoch.copy.json"));
+    expect([open().get(other), open().get(key)]).toEqual([epoch(2), null]);
+    expect(() => open().follow(other, epoch(1))).toThrow(superseded);
+  });
+
   it.each(["epoch.json", "epoch.copy.json"])("survives that %s is damaged, lost, or older", (name) => {
     const { open, path, logger } = scene();
     open().follow(key, epoch(5));
