@@ -1,5 +1,5 @@
 /** Versions of what is read and changed, so that a change can be made only to what was seen. */
-import { OrchestratorError } from "./errors.ts";
+import { OrchestratorError, type Issue } from "./errors.ts";
 import type { StoredDocument } from "./storage/storage.ts";
 
 /** How a change is made. */
@@ -14,18 +14,32 @@ export interface ChangeOptions {
 /**
  * Refuses a change of another version. The commit that follows must expect the same revision.
  *
- * @throws {OrchestratorError} `PRECONDITION_FAILED`; `VALIDATION_FAILED` for what is no list.
+ * @throws {OrchestratorError} `PRECONDITION_FAILED`; `VALIDATION_FAILED` for options that are none: a program without types may give them, and
+ * a condition that nobody looks at would be none.
  */
 export function requireVersion(
   { revision }: Pick<StoredDocument, "revision">,
-  { ifVersion }: ChangeOptions = {},
+  options: ChangeOptions | undefined,
 ): void {
-  if (ifVersion === undefined) return;
-  // The client takes one version; a program without types may give one here, too.
-  if (!Array.isArray(ifVersion)) {
-    const issues = [{ path: ["ifVersion"], message: "must be a list of versions" }];
-    throw new OrchestratorError("VALIDATION_FAILED", { issues });
-  }
-  if (ifVersion.includes(revision)) return;
+  if (options === undefined) return;
+  const issues = faultsOf(options);
+  if (issues.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues });
+  const { ifVersion } = options;
+  if (ifVersion === undefined || ifVersion.includes(revision)) return;
   throw new OrchestratorError("PRECONDITION_FAILED", { details: { version: revision } });
+}
+
+function faultsOf(options: unknown): Issue[] {
+  if (typeof options !== "object" || options === null || Array.isArray(options))
+    return [{ path: [], message: "must be an object, such as { ifVersion: [1] }" }];
+  const unknown = Object.keys(options).filter((name) => name !== "ifVersion");
+  const { ifVersion } = options as { ifVersion?: unknown };
+  // The client takes one version.
+  const isList = Array.isArray(ifVersion) && ifVersion.every((version) => Number.isSafeInteger(version));
+  return [
+    ...unknown.map((name) => ({ path: [name], message: "is no option of a change" })),
+    ...(ifVersion === undefined || isList
+      ? []
+      : [{ path: ["ifVersion"], message: "must be a list of versions" }]),
+  ];
 }

@@ -158,17 +158,22 @@ const things: Record<string, () => Promise<Thing>> = {
   },
 };
 
-it.each<[string, object]>([
-  ["a number, as the client takes it", { ifVersion: 1 }],
-  ["text", { ifVersion: "1" }],
-  ["null", { ifVersion: null }],
-])("versions that are %s are refused in words, and nothing is changed", async (_, options) => {
+const noVersions = { path: ["ifVersion"], message: "must be a list of versions" };
+it.each<[string, unknown, object]>([
+  ["a number in place of a list, as the client takes it", { ifVersion: 1 }, noVersions],
+  ["a text in place of a list", { ifVersion: "1" }, noVersions],
+  ["null in place of a list", { ifVersion: null }, noVersions],
+  ["a list of texts", { ifVersion: ["0"] }, noVersions],
+  ["a list with what is no number", { ifVersion: [0, Number.NaN] }, noVersions],
+  ["a name that is typed wrong", { ifversion: [0] }, { path: ["ifversion"] }],
+  ["the name of the header", { ifVersion: [0], "if-match": '"1"' }, { path: ["if-match"] }],
+  ["null", null, { path: [] }],
+  ["a number", 0, { path: [] }],
+  ["a list", [0], { path: [] }],
+])("options that are %s are refused in words, and nothing is changed", async (_, options, issue) => {
   const { audit } = test.orchestrator;
-  const changed = audit.setRetention(systemCaller, { retention_days: 7 }, options);
-  await expect(changed).rejects.toMatchObject({
-    code: "VALIDATION_FAILED",
-    issues: [{ path: ["ifVersion"], message: "must be a list of versions" }],
-  });
+  const changed = audit.setRetention(systemCaller, { retention_days: 7 }, options as ChangeOptions);
+  await expect(changed).rejects.toMatchObject({ code: "VALIDATION_FAILED", issues: [issue] });
   expect(await audit.getRetention(systemCaller)).toMatchObject({ retention_days: 90, version: 0 });
 });
 

@@ -1,8 +1,9 @@
 /** How the first Admin comes to be. */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { parsePublicKey } from "../crypto/parse-public-key.ts";
-import { isOrchestratorError } from "../errors.ts";
+import type { Crypto } from "../crypto/crypto.ts";
+import { type CheckedPublicKey, parsePublicKey } from "../crypto/parse-public-key.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { personNameSchema } from "../internal/common-schemas.ts";
 import type { OperatorRegistry } from "./operator-registry.ts";
 import type { Operators } from "./operators.ts";
@@ -15,9 +16,12 @@ export async function ensureAdmins(
   context: Context,
   { registry, operators }: { registry: OperatorRegistry; operators: Operators },
 ): Promise<void> {
-  for (const given of context.options.adminPublicKeys) {
+  // All of them before the first is made Admin.
+  const admins = context.options.adminPublicKeys.map((given, at) => {
     const admin = typeof given === "string" ? { public_key: given } : given;
-    const key = parsePublicKey(admin.public_key, context.crypto);
+    return { admin, key: keyOf(admin.public_key, { at, crypto: context.crypto }) };
+  });
+  for (const { admin, key } of admins) {
     // Another process that starts at once may have made it, or taken its name for another.
     let known = await registry.find(key.id);
     if (known && known.value.role !== "Admin") {
@@ -36,6 +40,17 @@ export async function ensureAdmins(
       }
       known = await registry.find(key.id);
     }
+  }
+}
+
+/** Says which of them can't be used: a list may be long. */
+function keyOf(given: string, { at, crypto }: { at: number; crypto: Crypto }): CheckedPublicKey {
+  try {
+    return parsePublicKey(given, crypto);
+  } catch (cause) {
+    if (!isOrchestratorError(cause, "KEY_REFUSED")) throw cause;
+    const issues = cause.issues.map(({ message }) => ({ path: ["adminPublicKeys", at], message }));
+    throw new OrchestratorError("KEY_REFUSED", { issues, cause });
   }
 }
 

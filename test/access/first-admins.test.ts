@@ -88,3 +88,19 @@ it("where even the name of their key is taken the start says so", async () => {
   await startWith(data, [{ public_key: newKey().public_key, username: ada.fallback }]);
   await expect(startWith(data, [ada.public_key])).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
 });
+
+it("a key that is none is named by its place, and nobody before it is made Admin", async () => {
+  const data = new MemoryData();
+  const [ada, eve] = [newKey(), newKey()];
+  await expect(startWith(data, [ada.public_key, "zz", { public_key: "0".repeat(64) }])).rejects.toMatchObject(
+    {
+      code: "KEY_REFUSED",
+      issues: [{ path: ["adminPublicKeys", 1], message: "is not 32 bytes in hex or base64" }],
+    },
+  );
+  const given = [{ public_key: "0".repeat(64), username: "Nobody" }, ada.public_key];
+  await expect(startWith(data, given)).rejects.toMatchObject({
+    issues: [{ path: ["adminPublicKeys", 0], message: "is not a usable Ed25519 key" }],
+  });
+  expect(await startWith(data, [eve.public_key])).toEqual([[eve.fallback, "Admin"]]);
+});
