@@ -147,4 +147,11 @@ export const usedBugs: readonly Bug[] = [
     to: `  if (fault !== null && !fault.includes("user")) throw new TypeError(fault);`,
     tests: ["test/adapters/client/client.test.ts"],
   },
+  {
+    name: "a call that is not to be sent again waits for the end of the pause",
+    file: "adapters/client/retry.ts",
+    from: `await pause(Math.max(asked, pauseMs), ends.signal, ends.noRetry);`,
+    to: `await pause(Math.max(asked, pauseMs), ends.signal);`,
+    tests: ["test/adapters/client/no-retry.test.ts"],
+  },
 ];
