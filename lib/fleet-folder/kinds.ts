@@ -45,7 +45,7 @@ export const kindsOfThings: Readonly<Record<Exclude<FolderKind, "modules">, Kind
   windows: {
     ...plain,
     noun: "maintenance window",
-    schema: createWindowInput.omit({ managed_by: true }).extend(withId),
+    schema: createWindowInput.omit({ managed_by: true, ends_in_seconds: true }).extend(withId),
     name: nameSchema,
     free: ["starts_at"],
     title: "reason",

@@ -19,7 +19,7 @@ import {
   windowIdInput,
   type MaintenanceWindow,
 } from "./schemas.ts";
-import { settleTiming } from "./timing.ts";
+import { endGiven, settleTiming } from "./timing.ts";
 import { toWindow, windowFacts, windowSubject } from "./window-view.ts";
 
 const collection = "maintenance_windows";
@@ -71,8 +71,9 @@ export class MaintenanceWindows {
   async create(caller: Caller, input: z.input<typeof createWindowInput>): Promise<MaintenanceWindow> {
     await this.#context.authorize(caller, "maintenanceWindows.create");
     const parsed = parseInput(createWindowInput, input);
-    const { selector, starts_at, ends_at, schedule, reason, mode, managed_by } = parsed;
+    const { selector, starts_at, schedule, reason, mode, managed_by } = parsed;
     const nowMs = this.#context.clock.now();
+    const ends_at = endGiven(parsed, nowMs);
     const document: WindowDocument = {
       id: this.#context.ids.next(),
       reason,
@@ -104,12 +105,13 @@ export class MaintenanceWindows {
   ): Promise<MaintenanceWindow> {
     await this.#context.authorize(caller, "maintenanceWindows.update");
     const parsed = parseInput(updateWindowInput, input);
-    const { id, selector, starts_at, ends_at, schedule, end_occurrence, reason, mode } = parsed;
+    const { id, selector, starts_at, schedule, end_occurrence, reason, mode } = parsed;
     return retryOnConflict(async () => {
       const stored = await this.#service.read(id);
       requireVersion(stored, options);
       const { cron, clock } = this.#context;
       const nowMs = clock.now();
+      const ends_at = endGiven(parsed, nowMs);
       const document: WindowDocument = {
         ...managedAfter(stored.value, parsed.managed_by),
         ...(reason !== undefined && { reason }),

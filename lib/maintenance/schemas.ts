@@ -41,6 +41,12 @@ const selectorField = z
   .describe("The agents that it is for, at any time those that it matches then. Default the whole fleet.");
 const startsField = timestampSchema.describe("When it begins; with a schedule, from when on it recurs.");
 const endsField = timestampSchema.describe("When it ends; with a schedule, until when it recurs.");
+const endsInField = z
+  .number()
+  .int()
+  .min(1)
+  .max(3_153_600_000)
+  .describe("In place of `ends_at`: how many seconds from now, by the server's clock, 1-3,153,600,000.");
 
 /** One stretch of time in which a window is active. */
 export const occurrenceSchema = z.object({
@@ -88,6 +94,7 @@ export const createWindowInput = z.strictObject({
   ends_at: endsField
     .optional()
     .describe("When it ends; with a schedule, until when it recurs. Needed where there is no schedule."),
+  ends_in_seconds: endsInField.optional(),
   schedule: windowScheduleSchema.optional().describe("When it comes again and again. Default once."),
   mode: modeField,
   managed_by: managedBySchema.optional(),
@@ -103,6 +110,7 @@ export const updateWindowInput = z.strictObject({
     .nullable()
     .optional()
     .describe("When it ends; a time that has passed ends it now. null = it recurs without end."),
+  ends_in_seconds: endsInField.optional(),
   schedule: windowScheduleSchema.nullable().optional(),
   mode: modeField.optional(),
   managed_by: managedByChangeSchema.optional(),

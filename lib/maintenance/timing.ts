@@ -47,6 +47,17 @@ export function settleTiming<Settled extends Timing>(
   return settled;
 }
 
+/** The end that is asked for. One that is so long from now is by the clock that ends it: the caller's may be another. */
+export function endGiven<End extends string | null | undefined>(
+  given: { ends_at?: End; ends_in_seconds?: number | undefined },
+  nowMs: number,
+): End | string | undefined {
+  const { ends_at, ends_in_seconds } = given;
+  if (ends_in_seconds === undefined) return ends_at;
+  if (ends_at !== undefined) throw invalid("ends_in_seconds", "is given in place of ends_at, not with it");
+  return toTimestamp(nowMs + ends_in_seconds * 1_000);
+}
+
 /** What says when it begins, and when it comes again. */
 function timesOf({ starts_at, schedule }: Window): string {
   return JSON.stringify([

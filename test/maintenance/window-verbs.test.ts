@@ -53,3 +53,30 @@ it("times are kept and shown in UTC, in whichever zone they were given", async (
   await test.clock.advance(3 * 3_600_000);
   expect(await maintenanceWindows.get(systemCaller, { id })).toMatchObject({ status: "active" });
 });
+
+it("an end that is so long from now is by the clock of the server, for a new window and one that is changed", async () => {
+  await using test = await createTestOrchestrator();
+  const { maintenanceWindows } = test.orchestrator;
+  const later = (seconds: number): string => new Date(test.clock.now() + seconds * 1_000).toISOString();
+  const window = { reason: "New disks", mode: "freeze" } as const;
+  const created = await maintenanceWindows.create(systemCaller, { ...window, ends_in_seconds: 7_200 });
+  expect(created).toMatchObject({ status: "active", ends_at: later(7_200) });
+  await test.clock.advance(60_000);
+  const { id } = created;
+  const changed = await maintenanceWindows.update(systemCaller, { id, ends_in_seconds: 60 });
+  expect(changed).toMatchObject({ starts_at: created.starts_at, ends_at: later(60) });
+});
+
+it("an end is given in one way: as an instant, or as so long from now", async () => {
+  await using test = await createTestOrchestrator();
+  const { maintenanceWindows } = test.orchestrator;
+  const window = { reason: "New disks", mode: "freeze" } as const;
+  const { id } = await maintenanceWindows.create(systemCaller, { ...window, ends_in_seconds: 60 });
+  const refused = { code: "VALIDATION_FAILED", issues: [{ path: ["ends_in_seconds"] }] };
+  const both = { ends_at: "2999-01-01T00:00:00Z", ends_in_seconds: 60 };
+  await expect(maintenanceWindows.create(systemCaller, { ...window, ...both })).rejects.toMatchObject(
+    refused,
+  );
+  for (const each of [both, { ...both, ends_at: null }])
+    await expect(maintenanceWindows.update(systemCaller, { id, ...each })).rejects.toMatchObject(refused);
+});

@@ -242,6 +242,16 @@ const told: readonly SentRow[] = [
     },
   },
   {
+    line: "windows create --reason why --mode freeze --for 2h",
+    to: "POST /maintenance-windows",
+    input: { reason: "why", mode: "freeze", ends_in_seconds: 7_200 },
+  },
+  {
+    line: "windows update $window --for 30m",
+    to: "PUT /maintenance-windows/$window",
+    input: { ends_in_seconds: 1_800 },
+  },
+  {
     line: "windows update $window --whole-fleet --until 2030-01-01T00:00:00Z",
     to: "PUT /maintenance-windows/$window",
     input: { selector: null, ends_at: "2030-01-01T00:00:00Z" },

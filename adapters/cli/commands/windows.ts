@@ -122,13 +122,16 @@ async function create(call: CommandCall, given: Given): Promise<void> {
   const { reason, mode, selector, from } = given;
   const schedule = scheduleOf(given);
   const ends_at = endOf(given, from);
-  if (!schedule && ends_at === undefined) throw new UsageError("Give --for, --until or --cron.");
+  const ends_in_seconds = secondsFromNow(given);
+  if (!schedule && (ends_at ?? ends_in_seconds) === undefined)
+    throw new UsageError("Give --for, --until or --cron.");
   const window = await call.client.maintenanceWindows.create({
     reason: reason!,
     mode: mode!,
     ...(selector !== undefined && { selector }),
     ...(from !== undefined && { starts_at: from }),
     ...(ends_at !== undefined && { ends_at }),
+    ...(ends_in_seconds !== undefined && { ends_in_seconds }),
     ...(schedule && { schedule }),
   });
   show(call, window);
@@ -139,6 +142,7 @@ async function update(call: CommandCall, typed: string, given: Given): Promise<v
   const { reason, mode, selector, wholeFleet, from, endless } = given;
   const schedule = scheduleOf(given);
   const ends_at = endless ? null : endOf(given, from);
+  const ends_in_seconds = secondsFromNow(given);
   const window = await call.client.maintenanceWindows.update(id, {
     ...(reason !== undefined && { reason }),
     ...(mode !== undefined && { mode }),
@@ -146,6 +150,7 @@ async function update(call: CommandCall, typed: string, given: Given): Promise<v
     ...(wholeFleet && { selector: null }),
     ...(from !== undefined && { starts_at: from }),
     ...(ends_at !== undefined && { ends_at }),
+    ...(ends_in_seconds !== undefined && { ends_in_seconds }),
     ...(schedule && { schedule }),
   });
   show(call, window);
@@ -163,8 +168,13 @@ function scheduleOf({ cron, duration: duration_minutes, timeZone: time_zone }: G
 }
 
 function endOf({ until, for: lastsSeconds }: Given, from: string | undefined): string | undefined {
-  if (lastsSeconds === undefined) return until;
-  return new Date((from === undefined ? Date.now() : Date.parse(from)) + lastsSeconds * 1_000).toISOString();
+  if (lastsSeconds === undefined || from === undefined) return until;
+  return new Date(Date.parse(from) + lastsSeconds * 1_000).toISOString();
+}
+
+/** From now is by the server's clock: by one that is a day ahead, a freeze of two hours would last a day longer. */
+function secondsFromNow({ for: lastsSeconds, from }: Given): number | undefined {
+  return from === undefined ? lastsSeconds : undefined;
 }
 
 function time(text: string): string {
