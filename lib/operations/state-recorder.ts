@@ -2,7 +2,8 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
-import { resourceKey } from "../state/resource.ts";
+import { edgeProperties } from "../state/graph.ts";
+import { resourceKey, type ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { putAgentState, readAgentState } from "./agent-states.ts";
@@ -93,7 +94,7 @@ export class StateRecorder {
     if (forgotten.size === 0 || !before) return { writes: [] };
     const { modules, named, baseline, ...known } = before.value;
     const resources = baseline && (await this.#snapshots.loadIfWhole(baseline.snapshot));
-    const left = resources?.filter((resource) => !forgotten.has(resourceKey(resource)));
+    const left = resources && withoutForgotten(resources, forgotten);
     const [had, has] = [resources, left].map((list) => new Set(list?.map(({ module }) => module)));
     const applied = modulesOf(before.value);
     // Of a module that was never put in place as a whole the baseline does not tell what is left.
@@ -198,5 +199,39 @@ function isInPlace({ status, error }: Operation, results: readonly ResourceResul
   return results.every(({ outcome, caused_by, skipped_because, action }) => {
     if (outcome === "failed") return caused_by.length > 0 && action !== "remove";
     return outcome !== "skipped" || skipped_because === "condition" || skipped_because === "undesired";
+  });
+}
+
+/**
+ * What is left of a baseline. An agent refuses a list in which one names another that is not there, so nothing names what is forgotten;
+ * what that came behind is required in its place.
+ */
+function withoutForgotten(
+  resources: readonly ResolvedResource[],
+  forgotten: ReadonlySet<string>,
+): ResolvedResource[] {
+  const byKey = new Map(resources.map((resource) => [resourceKey(resource), resource]));
+  const known = new Map<string, readonly string[]>();
+  const namedBy = (resource: ResolvedResource): string[] =>
+    edgeProperties.flatMap((property) => resource[property] ?? []);
+  const standIns = (module: string, id: string): readonly string[] => {
+    const key = resourceKey({ module, resource_id: id });
+    if (!forgotten.has(key)) return [id];
+    const resource = byKey.get(key);
+    if (!known.has(key) && resource)
+      known.set(key, [...new Set(namedBy(resource).flatMap((each) => standIns(module, each)))]);
+    return known.get(key) ?? [];
+  };
+  return resources.flatMap((resource) => {
+    if (forgotten.has(resourceKey(resource))) return [];
+    const own = namedBy(resource);
+    const isNamed = (id: string): boolean => !forgotten.has(resourceKey({ ...resource, resource_id: id }));
+    if (own.every(isNamed)) return [resource];
+    const kept = { ...resource };
+    for (const property of edgeProperties)
+      if (resource[property]) kept[property] = resource[property].filter(isNamed);
+    const passed = own.filter((id) => !isNamed(id)).flatMap((id) => standIns(resource.module, id));
+    kept.requires = [...new Set([...kept.requires, ...passed])];
+    return [kept];
   });
 }

@@ -128,3 +128,20 @@ test.each([["Web"], ["web/"], ["../x"], ["web\n"], [""]])(
     await expect(forget(name)).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
   },
 );
+
+test("what watched it or required it is still compared without it, and repaired", async () => {
+  const content = `name: app
+resources:
+  - { id: conf, type: file, path: /app.conf, content: ours }
+  - { id: reload, type: script, run: "true", run_on: [conf] }
+  - { id: page, type: file, path: /page, content: ours, requires: [conf, reload] }
+`;
+  await fleet.orchestrator.modules.upload(systemCaller, { content });
+  await apply({ modules: ["app"] });
+  await forget("app/conf");
+  expect(await driftOf()).toMatchObject({ status: "in_sync" });
+  await forget("app/reload");
+  expect(await driftOf()).toMatchObject({ status: "in_sync", resources: [{ resource_id: "page" }] });
+  writeFileSync(join(agent.root, "page"), "changed since");
+  expect(await driftOf()).toMatchObject({ status: "drifted" });
+});
