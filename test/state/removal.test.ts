@@ -32,24 +32,6 @@ test("a folder that holds something of others is left, and the result says so", 
   expect(state.applied).toEqual([]);
 });
 
-test.each([
-  ["requires", { type: "file", path: "/user", content: "x" }],
-  ["run_on", { type: "script", run: "touch user" }],
-])("what %s names goes after who needed it, though it is younger", async (edge, user) => {
-  const state = new StateFixture();
-  const desired = (path: string) =>
-    declare([
-      { id: "tool", type: "file", path, content: "#!" },
-      { id: "user", ...user, [edge]: ["tool"] },
-      { id: "last", type: "file", path: "/last", content: "x" },
-    ]);
-  await state.run("apply", desired("/tool1"));
-  await state.run("apply", desired("/tool2"));
-  const { results } = await state.run("apply", []);
-  expect(results.map(({ resource_id }) => resource_id)).toEqual(["last", "user", "tool"]);
-  expect(state.applied).toEqual([]);
-});
-
 test("a removal that can't succeed is told each time, and makes no later run partial for what that did right", async () => {
   const state = new StateFixture();
   await state.run("apply", declare([folder, inside]));

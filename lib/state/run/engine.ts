@@ -11,7 +11,7 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
-import { edgeProperties, orderResources } from "../graph.ts";
+import { orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import { resourceTypes } from "../resources/index.ts";
@@ -125,7 +125,7 @@ async function confirm(items: readonly StateItem[], run: StateRun, foresight: Fo
   if (typeof guard === "function") run.guard = guard;
 }
 
-/** Removals, last applied first and each before what it needed, then what is desired in its order. */
+/** Removals, last applied first, then what is desired in its order. */
 function plannedItems(
   run: Pick<
     StateRun,
@@ -158,12 +158,13 @@ function plannedItems(
   }
   tellDeclared(items, run);
   if (mode !== "check") {
-    const leaving = [...applied].flatMap(([identity, entry]) => {
-      const claim = wanted.has(identity) ? undefined : claimsOn(entry).find((each) => scope.has(each));
+    const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
+    const remove = ([identity, entry]: [string, AppliedResource]): StateItem[] => {
+      const claim = claimsOn(entry).find((each) => scope.has(each));
       const leaver = claim && withClaims(entry, [claim]);
       return leaver ? [removalItem(leaver, { types, identity }, scope.outside(entry))] : [];
-    });
-    items.unshift(...afterWhatTheyNeed(leaving).toReversed());
+    };
+    items.unshift(...leaving.reverse().flatMap(remove));
     tellEdits(items, outsideOf(applied, scope), { identities, types, applied });
     tellStaying(items, outsideOf(applied, scope), { identities, types, applied });
   }
@@ -196,29 +197,6 @@ function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResourc
   );
   if (!ordering.ok) throw new OrchestratorError("MODULE_INVALID", { issues: ordering.faults });
   return ordering.order.flatMap((index) => desired[index] ?? []);
-}
-
-/**
- * What goes, in the order in which it was applied, but behind what it needed: that may have become another thing since, as with
- * another path, and so be younger. Versions that needed each other in turn have no order but that.
- */
-function afterWhatTheyNeed(leaving: readonly StateItem[]): readonly StateItem[] {
-  if (leaving.every(({ resource }) => resource.requires.length === 0 && !watchesAny(resource)))
-    return leaving;
-  const ids = new Map<string, string[]>();
-  for (const [at, { resource }] of leaving.entries()) {
-    const key = resourceKey(resource);
-    ids.set(key, [...(ids.get(key) ?? []), String(at)]);
-  }
-  const within = ({ module }: ResolvedResource, names: readonly string[] = []): string[] =>
-    names.flatMap((resource_id) => ids.get(resourceKey({ module, resource_id })) ?? []);
-  const ordering = orderResources(
-    leaving.map(({ resource }, at) => ({
-      id: String(at),
-      requires: edgeProperties.flatMap((property) => within(resource, resource[property])),
-    })),
-  );
-  return ordering.ok ? ordering.order.flatMap((at) => leaving[at] ?? []) : leaving;
 }
 
 /** One barrier for everything that was changed. */
