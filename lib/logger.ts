@@ -26,25 +26,35 @@ export const silentLogger: Logger = {
   error() {},
 };
 
-/** The same logger for whoever must not fail with it: what it failed with is its fault until it takes a line again. */
+const levels = ["debug", "info", "warn", "error"] as const;
+
+/**
+ * The same logger for whoever must not fail with it: what a level failed with is its fault until that, or one above it, takes a line. One
+ * below it says nothing: it may be left out.
+ */
 export function toSteadyLogger(logger: Logger): Logger {
-  let lost: string | null = null;
-  const level = (name: "debug" | "info" | "warn" | "error"): Logger["error"] => {
-    const fail = (error: unknown): void => {
-      lost = codeOf(error);
-    };
+  const lost = new Map<number, string>();
+  const level = (rank: 0 | 1 | 2 | 3): Logger["error"] => {
+    const fail = (error: unknown): void => void lost.set(rank, codeOf(error));
     return (...line) => {
       try {
-        const told: unknown = logger[name](...line);
+        const told: unknown = logger[levels[rank]](...line);
+        for (const each of lost.keys()) if (each <= rank) lost.delete(each);
         if (told instanceof Promise) told.catch(fail);
-        lost = null;
       } catch (error) {
         fail(error);
       }
     };
   };
-  const fault = (): string | null => logger.fault?.() ?? lost;
-  return { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error"), fault };
+  const fault = (): string | null => {
+    const [first = null] = lost.values();
+    try {
+      return logger.fault?.() ?? first;
+    } catch (error) {
+      return codeOf(error);
+    }
+  };
+  return { debug: level(0), info: level(1), warn: level(2), error: level(3), fault };
 }
 
 /** What an error is called, without its text: that may hold what was to be logged. */

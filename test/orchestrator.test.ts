@@ -101,3 +101,33 @@ it("a logger that takes its lines later may fail, too, and its own fault goes fi
   expect([lines, logger.fault?.()]).toEqual([[["one"], ["two", { n: 2 }]], "ENOSPC"]);
   expect(toSteadyLogger({ ...silentLogger, fault: () => "EIO" }).fault?.()).toBe("EIO");
 });
+
+it("a level of a logger that fails is told until it, or one above it, takes a line, and a fault that can't be told is one", () => {
+  const broken = new Set<string>();
+  const at = (level: string) => (): void => {
+    if (broken.has(level)) throw new TypeError(level);
+  };
+  const logger = toSteadyLogger({
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+  });
+  broken.add("error");
+  logger.error("lost");
+  logger.debug("taken");
+  logger.warn("taken");
+  expect(logger.fault?.()).toBe("TypeError");
+  broken.clear();
+  logger.error("taken");
+  expect(logger.fault?.()).toBeNull();
+  broken.add("info");
+  logger.info("lost");
+  expect(logger.fault?.()).toBe("TypeError");
+  logger.warn("taken");
+  expect(logger.fault?.()).toBeNull();
+  const fault = (): never => {
+    throw new RangeError("no fault");
+  };
+  expect(toSteadyLogger({ ...silentLogger, fault }).fault?.()).toBe("RangeError");
+});

@@ -36,9 +36,15 @@ export interface ClientOptions {
   retry?: RetryOptions;
   /** Default the global `fetch`. */
   fetch?: Fetch;
-  /** Hears of each new token, e.g. to keep it. It is a secret. A promise is waited for; what it throws ends the sign-in. */
+  /**
+   * Hears of each new token, e.g. to keep it. It is a secret. A promise is waited for, and so must not itself wait for `signIn`, or a
+   * call that needs one; what it throws ends the session, and the call that needed it.
+   */
   onToken?: (token: string) => unknown;
-  /** Hears why a stream waits for the server, once each time that it is away. A promise is waited for; what it throws ends the stream. Default: streams wait in silence. */
+  /**
+   * Hears why a stream waits for the server, once each time that it is away. A promise is waited for, unless the stream is ended; what it
+   * throws ends the stream. Default: streams wait in silence.
+   */
   onAway?: (error: ApiError) => unknown;
 }
 
@@ -89,7 +95,13 @@ export function createClient(options: ClientOptions): Client {
   async function openOwnSession(): Promise<Session> {
     const session = await openAnew();
     token = session.token;
-    await onToken?.(session.token);
+    try {
+      await onToken?.(session.token);
+    } catch (error) {
+      // Nobody has kept it.
+      await signOut().catch(() => {});
+      throw error;
+    }
     return session;
   }
 

@@ -1,6 +1,6 @@
 /** Reading server-sent events (HTML Living Standard, 9.2.6), and coming back where a connection broke off. */
 import type { ApiError } from "./api-error.ts";
-import { isPassing, jittered, pause } from "./retry.ts";
+import { isPassing, jittered, pause, unlessAborted } from "./retry.ts";
 
 /** One item of a stream, with the id to go on after. */
 interface Frame {
@@ -42,6 +42,9 @@ export async function* readEvents<Item>(
   let failures = 0;
   let isAway = false;
   const isAborted = (): boolean => signal?.aborted === true;
+  const raise = (error: unknown): void => {
+    if (!isAborted()) throw error;
+  };
   while (!isAborted()) {
     const ended = new AbortController();
     const end = (): void => ended.abort();
@@ -61,7 +64,8 @@ export async function* readEvents<Item>(
       // A stream that is open can only break off. Before that it may be the key that can't sign, which nobody would be told.
       if (!isOpen) {
         if (!isPassing(error)) throw error;
-        if (!isAway) await onAway?.(error);
+        if (!isAway) await unlessAborted(Promise.resolve(onAway?.(error)), ended.signal).catch(raise);
+        if (isAborted()) return;
         isAway = true;
       }
     } finally {

@@ -45,10 +45,9 @@ export interface HttpRequest extends RequestExtras {
  */
 export function faultOfUrl(url: string): string | null {
   if (!URL.canParse(url)) return null;
-  const { protocol, username, password } = new URL(url);
+  const { username, password } = new URL(url);
   if (`${username}${password}` !== "")
     return "The address of the server must not name a user: an operator signs in with a key.";
-  if (!/^https?:$/.test(protocol)) return "The address of the server must begin with http:// or https://.";
   return /[?#]/.test(url) ? "The address of the server must have no query and no fragment." : null;
 }
 

@@ -66,6 +66,8 @@ const linePriorSchema = lineSchema.extend({
   ours: z.array(oneLine).max(1000).optional(),
   /** The lines that stood. */
   kept: z.array(keptLineSchema).optional(),
+  /** The patterns of all versions so far: what fits one since was written in the place of ours, or beside it. */
+  sought: z.array(z.string()).max(1000).optional(),
   /** The file had no line break at its end. */
   unended: unendedSchema.optional(),
 });
@@ -182,31 +184,29 @@ function capture(spec: LineSpec, host: Host): Prior {
       ensure: old === undefined ? "absent" : "present",
       ours: writes(spec),
       kept,
+      sought: [...patterns(spec)],
       ...(text === null && { remove_empty: true }),
       ...noteEnd(lines, (line) => own.has(line), host),
     },
   };
 }
 
-/**
- * A later version may write another line, which is in the place of the same, or take a line that the first left alone. None of
- * these is one that fits the first pattern, which all versions have in common: somebody wrote it in place of ours, or beside it.
- */
+/** A later version may write another line, which is in the place of the same, or take a line that the first left alone. */
 function extendPrior(noted: Prior, spec: LineSpec, host: Host): Prior {
   if (noted.type !== "line") return noted;
   const prior = noteLinks(noted, spec, host);
-  const { ours: written, kept = [], ensure } = linePriorSchema.parse(prior.spec);
+  const { ours: written, kept = [], ensure, sought = [] } = linePriorSchema.parse(prior.spec);
   if (!written) return prior;
   const known = new Set([...written, ...kept.map(({ text }) => text)]);
   const lines = toLines(readText(spec.path, host));
   const others = lines.filter(({ text }) => !written.includes(text));
-  const [common] = patterns(spec);
   const isLeftAlone = (line: string): boolean =>
-    !known.has(line) && (common === undefined || !matchesPattern(common, line));
+    !known.has(line) && !sought.some((pattern) => matchesPattern(pattern, line));
   const taken = new Set(candidates(spec, lines).filter(isLeftAlone));
   const more = taken.size === 0 ? [] : keepLines(others, (line) => taken.has(line), host);
   const added = writes(spec).filter((line) => !written.includes(line));
-  if (added.length + more.length === 0) return prior;
+  const wider = patterns(spec).filter((pattern) => !sought.includes(pattern));
+  if (added.length + more.length + wider.length === 0) return prior;
   const first = ensure === "absent" ? more[0]?.text : undefined;
   return {
     ...prior,
@@ -215,6 +215,7 @@ function extendPrior(noted: Prior, spec: LineSpec, host: Host): Prior {
       ...(first !== undefined && { ensure: "present", line: first }),
       ours: [...written, ...added],
       kept: [...kept.map((line) => toJsonObject(line)), ...more],
+      sought: [...sought, ...wider],
     },
   };
 }

@@ -27,10 +27,22 @@ describe("a client with a key", () => {
     await expect(createClient({ url, signer, onToken }).agents.list()).rejects.toBe(fault);
   });
 
+  it("uses no token that nobody could keep", async () => {
+    const { url, signer } = await startTestServer();
+    const told: string[] = [];
+    const onToken = (token: string): void => {
+      if (told.push(token) === 1) throw new Error("no space");
+    };
+    const client = createClient({ url, signer, onToken });
+    await expect(client.agents.list()).rejects.toThrow("no space");
+    await expect(createClient({ url, token: told[0]! }).agents.list()).rejects.toMatchObject({ status: 401 });
+    await client.agents.list();
+    expect(told).toHaveLength(2);
+  });
+
   it.each([
     ["https://ada:secret@fleet.example", "must not name a user"],
     ["https://secret@fleet.example", "must not name a user"],
-    ["ftp://fleet.example", "must begin with http:// or https://"],
     ["https://fleet.example/?secret", "no query and no fragment"],
     ["https://fleet.example/#secret", "no query and no fragment"],
     ["https://fleet.example/?", "no query and no fragment"],

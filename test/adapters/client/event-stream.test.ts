@@ -312,6 +312,32 @@ describe("what a server sends", () => {
     expect(said.join(" ")).toBe("lost told lost open lost told open open lost told lost open");
   });
 
+  const lost = (): Promise<never> =>
+    Promise.reject(unreachable("http://nowhere", new TypeError("fetch failed")));
+
+  it("ends with its signal while who hears that it is away takes his time", async () => {
+    const stop = new AbortController();
+    const onAway = (): Promise<never> => {
+      queueMicrotask(() => stop.abort());
+      return new Promise<never>(() => {});
+    };
+    const next = readEvents(lost, { signal: stop.signal, onAway }).next();
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(getEventListeners(stop.signal, "abort")).toEqual([]);
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("of a page");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("of a page"))],
+  ])("fails where who hears that it is away %s", async (_, onAway) => {
+    await expect(readEvents(lost, { onAway }).next()).rejects.toThrow("of a page");
+  });
+
   it.each(["who reads it leaves the loop", "what came is no JSON"])(
     "has its connection ended where %s, also one that heeds no signal",
     async (how) => {

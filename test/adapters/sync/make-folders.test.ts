@@ -34,3 +34,9 @@ it("takes no file for a folder", () => {
     expect(() => makeFolders(join(file, "..", path))).toThrow("ENOTDIR");
   expect(readFileSync(file, "utf8")).toBe("as it was");
 });
+
+it("makes what a way leads to that goes up again", () => {
+  const folder = temporaryFolder();
+  makeFolders(`${folder}/none/../pages`);
+  expect(statSync(join(folder, "pages")).isDirectory()).toBe(true);
+});

@@ -115,16 +115,9 @@ export const usedBugs: readonly Bug[] = [
   {
     name: "a line that an apply repaired is brought back as somebody edited it",
     file: "lib/state/resources/line.ts",
-    from: `(common === undefined || !matchesPattern(common, line))`,
-    to: `(common === undefined || line !== "" || !matchesPattern(common, line))`,
+    from: `!sought.some((pattern) => matchesPattern(pattern, line))`,
+    to: `!sought.some((pattern) => pattern === line)`,
     tests: ["test/state/resources/line.test.ts"],
-  },
-  {
-    name: "what needed another thing that is younger goes after it",
-    file: "lib/state/run/engine.ts",
-    from: `items.unshift(...afterWhatTheyNeed(leaving).toReversed());`,
-    to: `items.unshift(...(leaving.length > 99 ? afterWhatTheyNeed(leaving) : leaving).toReversed());`,
-    tests: ["test/state/removal.test.ts"],
   },
   {
     name: "a listener that gives a promise which is rejected ends the process",

@@ -105,6 +105,7 @@ test.each([
   ["edited ours", "port=22\nx\n", {}, "port=1\nx\n"],
   ["edited ours, where none stood", "x\n", {}, "x\nport=1\n"],
   ["wrote another of those that are unwanted", "port=22\nx\n", { ensure: "absent" }, "x\nport=1\n"],
+  ["edited ours so that it fits another pattern", "port=22\nx\n", {}, "listen=1\nx\n"],
 ])("what an apply repaired does not come back, where somebody %s", async (_what, before, more, edited) => {
   const state = new StateFixture();
   state.write(path, before);
@@ -116,6 +117,43 @@ test.each([
   expect(state.read(path)).toBe(applied);
   await state.run("apply", []);
   expect(state.read(path)).toBe(before);
+});
+
+test.each([
+  [
+    "fit the first as a text, and fit it as a pattern",
+    "5 * * * * root /x\n",
+    [
+      { line: "* * * * * root /x" },
+      { line: "* * * * * root /x", ensure: "absent" },
+      { line: "@hourly root /x", match: ["* * * * * root /x"] },
+    ],
+  ],
+  [
+    "stood beside the one that was taken, and fit the pattern of a later version",
+    "ada ALL=/bin/*\nada ALL=/bin/ls\n",
+    [
+      { line: "ada ALL=/bin/*", ensure: "absent" },
+      { line: "ada ALL=NONE", match: "ada ALL=/bin/*" },
+    ],
+  ],
+  [
+    "fit a pattern that came with a later version",
+    "port=22\nlisten=1\n",
+    [
+      { line: "port=2222", match: "port=22" },
+      { line: "port=2222", ensure: "absent", match: "port=22" },
+      { line: "listen=2", match: ["port=22", "listen=*"] },
+    ],
+  ],
+])("lines that %s come back", async (_what, before, versions) => {
+  const state = new StateFixture();
+  state.write(path, before);
+  for (const version of versions)
+    for (let time = 0; time < 2; time += 1) await state.run("apply", line(version));
+  expect(state.read(path)).not.toBe(before);
+  await state.run("apply", []);
+  expect(state.read(path)?.split("\n").toSorted()).toEqual(before.split("\n").toSorted());
 });
 
 test("what stood in a file that somebody took away does not make it again", async () => {
