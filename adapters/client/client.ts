@@ -138,11 +138,7 @@ export function createClient(options: ClientOptions): Client {
     if (token === null) return;
     const ended = token;
     token = null;
-    try {
-      await send({ method: "DELETE", path: "/auth/session", token: ended });
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    }
+    await endSession(send, ended);
   }
 
   function watch<Item>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<Item, void> {
@@ -152,10 +148,7 @@ export function createClient(options: ClientOptions): Client {
         query,
         asStream: true,
         signal: connection,
-        headers: {
-          accept: "text/event-stream",
-          ...(lastEventId !== null && { "last-event-id": lastEventId }),
-        },
+        headers: streamHeaders(lastEventId),
       }) as Promise<ReadableStream<Uint8Array>>;
     return readEvents<Item>(open, { signal, onAway: options.onAway });
   }
@@ -174,6 +167,18 @@ function createOpening(send: Send, options: ClientOptions): () => Promise<Sessio
     pinnedKey = opened.orchestratorKey;
     return opened.session;
   };
+}
+
+async function endSession(send: Send, token: string): Promise<void> {
+  try {
+    await send({ method: "DELETE", path: "/auth/session", token });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+  }
+}
+
+function streamHeaders(lastEventId: string | null): Record<string, string> {
+  return { accept: "text/event-stream", ...(lastEventId !== null && { "last-event-id": lastEventId }) };
 }
 
 /** In a page, a server may be named by a path. */
