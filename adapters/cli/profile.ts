@@ -148,7 +148,7 @@ function writePrivate(path: string, text: string): void {
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` where there can be none.
  */
 export function makePrivateFolder(path: string): void {
-  written(path, () => void makeFolders(path, 0o700));
+  written(path, () => makeFolders(path, 0o700));
 }
 
 function written(path: string, write: () => void): void {

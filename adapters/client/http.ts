@@ -57,7 +57,11 @@ export type Send = (request: HttpRequest) => Promise<unknown>;
 /** Where every path of the REST surface begins. */
 const basePath = "/api/v1";
 
-/** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. Throws for an address that no call can be made below. */
+/**
+ * Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`.
+ *
+ * @throws {TypeError} For an address that no call can be made below.
+ */
 export function createSend(url: string, fetch: Fetch): Send {
   const fault = faultOfUrl(url);
   if (fault !== null) throw new TypeError(fault);

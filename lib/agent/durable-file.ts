@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -26,8 +27,17 @@ export function makeFolder(path: string): void {
   // One by one: Node's own recursion never ends where a folder can't be made, below /proc for one.
   const missing: string[] = [];
   for (let at = path; !existsSync(at); at = dirname(at)) missing.push(at);
-  for (const folder of missing.toReversed()) guarded(path, () => mkdirSync(folder, { mode: folderMode }));
+  for (const folder of missing.toReversed()) guarded(path, () => makeOne(folder));
   for (const made of missing) syncFolder(dirname(made));
+}
+
+/** Another agent that starts at once may have made it by now. */
+function makeOne(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: folderMode });
+  } catch (error) {
+    if (systemErrorName(error) !== "EEXIST" || !statSync(folder).isDirectory()) throw error;
+  }
 }
 
 /** Reads a text; null where there is no file. */

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -10,6 +18,7 @@ import {
   removeFile,
   replaceFile,
 } from "../../lib/agent/durable-file.ts";
+import { makeAtOnce } from "../support/at-once.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const failed = expect.objectContaining({ code: "STORAGE_FAILED" });
@@ -20,6 +29,15 @@ describe("durable files", () => {
     makeFolder(folder);
     makeFolder(folder);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it("makes folders that other agents make at the same time, and takes no file for one", async () => {
+    const folder = temporaryFolder();
+    expect(await makeAtOnce("lib/agent/durable-file.js", "makeFolder", folder)).toEqual([0, 0, 0]);
+    for (let tree = 0; tree < 200; tree += 1) expect(existsSync(join(folder, `${tree}/a/b`))).toBe(true);
+    writeFileSync(join(folder, "file"), "as it was");
+    expect(() => makeFolder(join(folder, "file", "a"))).toThrow(failed);
+    expect(readText(join(folder, "file"))).toBe("as it was");
   });
 
   it("reads null where there is no file", () => {

@@ -107,7 +107,11 @@ function withTimes(command: Command): Command {
         .argParser(time)
         .conflicts(["for", "endless"]),
     )
-    .option("--for <duration>", "how long it lasts from now or --from, as 30m, 6h or 2d", duration)
+    .addOption(
+      new Option("--for <duration>", "how long it lasts from now or --from, as 30m, 6h or 2d")
+        .argParser(duration)
+        .conflicts("endless"),
+    )
     .option("--cron <cron>", "when it comes again, e.g. '0 2 * * 6'; with --duration")
     .option("--duration <minutes>", "how long each time lasts", integer(1, 10_080))
     .option("--time-zone <zone>", "zone of --cron, e.g. Europe/Berlin; default UTC");

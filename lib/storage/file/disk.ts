@@ -100,7 +100,11 @@ export const nodeDisk: Disk = {
     // One by one: Node's own recursion never ends where a folder can't be made, below /proc for one.
     const missing: string[] = [];
     for (let at = path; !existsSync(at); at = dirname(at)) missing.push(at);
-    for (const folder of missing.toReversed()) await mkdir(folder, { mode: 0o700 });
+    for (const folder of missing.toReversed())
+      await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+        // Another process may have made it by now.
+        if (errorCodeOf(error) !== "EEXIST" || !statSync(folder).isDirectory()) throw error;
+      });
     for (const made of missing) await syncFolder(dirname(made));
   },
   rename,

@@ -67,6 +67,14 @@ describe("fleetwright windows", () => {
       expect(code, given.join(" ")).not.toBe(0);
       expect(stderr).toContain(told);
     }
+    for (const end of [
+      ["--for", "2h"],
+      ["--until", "2030-01-01T00:00:00Z"],
+    ])
+      expect(await run("windows", "update", "x", "--endless", ...end)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("cannot be used with"),
+      });
   });
 });
 

@@ -147,4 +147,18 @@ export const usedBugs: readonly Bug[] = [
     to: `await pause(Math.max(asked, pauseMs), ends.signal);`,
     tests: ["test/adapters/client/no-retry.test.ts"],
   },
+  {
+    name: "a data folder that another server makes at the same time can't be used",
+    file: "lib/storage/file/disk.ts",
+    from: `if (errorCodeOf(error) !== "EEXIST" || !statSync(folder).isDirectory()) throw error;`,
+    to: `throw error;`,
+    tests: ["test/storage/file/made-folders.test.ts"],
+  },
+  {
+    name: "a folder that another command makes in between can't be used",
+    file: "adapters/sync/make-folders.ts",
+    from: `    makeFolder(path, mode, left - 1);`,
+    to: `    mkdirSync(path, { mode });`,
+    tests: ["test/adapters/cli/unmade-folders.test.ts"],
+  },
 ];
