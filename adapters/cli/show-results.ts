@@ -33,8 +33,11 @@ export function describeOutcome(operation: Operation): string {
 /** The same for a drift check. */
 export function describeDrift(name: string, drift: DriftDetail): string {
   const words = { in_sync: "in sync", drifted: "drifted" } as Partial<Record<string, string>>;
+  const { status, error, counts } = drift;
+  const reason = error ? `: ${error.code}: ${error.message}` : "";
+  const found = counts.total === 0 && error ? "no results" : describeCounts(counts);
   return toLines([
-    toLine(`${name}: ${words[drift.status] ?? drift.status} (${describeCounts(drift.counts)})`),
+    toLine(`${name}: ${words[status] ?? status} (${found})${reason}`),
     ...describeResults(drift.resources),
     `  drift check ${drift.drift_id}`,
   ]);

@@ -38,13 +38,16 @@ export async function concludeCheck(
   const { operation_id, node_id } = operation;
   const stored = await context.storage.get<DriftDocument>("drift_records", operation_id);
   if (!stored) return {};
-  const isOvertaken = known?.baseline?.operation_id !== stored.value.baseline_operation_id;
+  // Of one that is known late, the record said that nothing had been heard.
+  const { error: _, ...begun } = stored.value;
+  const isOvertaken = known?.baseline?.operation_id !== begun.baseline_operation_id;
   const record: DriftDocument = {
-    ...stored.value,
+    ...begun,
     status: toDriftStatus(operation, isOvertaken),
     counts: operation.counts,
     checked_at: context.timestamp(),
     duration_ms: operation.duration_ms ?? 0,
+    ...reasonOf(operation, isOvertaken),
   };
   const found = await findings.change(node_id, (before) => findingsAfterCheck(before, record, isOld));
   if (isOld) return { writes: [toRecordPut(record, stored.revision), ...found] };
@@ -79,6 +82,13 @@ function toStatePut(nodeId: string, state: Readonly<DriftStateDocument>, expecte
 export function toRecordPut(record: DriftDocument, expected: number): Write {
   const value = toJsonObject(record);
   return { kind: "put", collection: "drift_records", key: record.drift_id, value, expected };
+}
+
+/** Why the check says nothing of the machine, where the results of its resources don't tell. */
+function reasonOf({ error }: Operation, isOvertaken: boolean): Pick<DriftDocument, "error"> {
+  if (isOvertaken)
+    return { error: { code: "REVISION_CONFLICT", message: "An apply ended in the meantime." } };
+  return error ? { error } : {};
 }
 
 /** An apply that ended after the check was asked for made its own baseline: what was found is about another one. */

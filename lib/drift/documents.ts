@@ -12,6 +12,8 @@ export interface DriftDocument {
   checked_at: string;
   duration_ms: number;
   counts: StoredCounts;
+  /** Why it failed or was cancelled. */
+  error?: { code: string; message: string };
 }
 
 /** How often what drifted was applied again since the machine was last found in sync. */

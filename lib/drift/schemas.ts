@@ -17,6 +17,10 @@ export const driftRecordSchema = z
     checked_at: z.string(),
     duration_ms: z.number(),
     counts: countsSchema.describe("`would_change` counts what has drifted; `unknown` is 0."),
+    error: z
+      .object({ code: z.string(), message: z.string() })
+      .optional()
+      .describe("Why the check failed or was cancelled; absent where the result of a resource tells it."),
   })
   .meta({ id: "DriftRecord" });
 

@@ -209,7 +209,9 @@ describe("a check that an apply has overtaken", () => {
     const { operation_id } = await member!.agent.next("check");
     member!.agent.link.send({ ...emptyResult(operation_id), results: [difference] });
     await member!.agent.next("ack");
-    expect(await drift.get(systemCaller, { drift_id })).toMatchObject({ status: "cancelled" });
+    const error = { code: "REVISION_CONFLICT", message: "An apply ended in the meantime." };
+    expect(await drift.get(systemCaller, { drift_id })).toMatchObject({ status: "cancelled", error });
+    expect((await drift.list(systemCaller, { node_id: input.node_id })).items[0]).toMatchObject({ error });
     expect(driftEvents(scene)).toEqual(["drift.checkRequested"]);
   });
 });
@@ -231,14 +233,18 @@ describe("a check of which it is known late how it ended", () => {
     const late = await check();
     agent.link.send({ type: "reply", id: (await agent.next("check")).id });
     await pass(scene.clock, 3_600_000, () => false);
-    expect((await drift.get(systemCaller, { drift_id: late })).status).toBe("failed");
+    expect(await drift.get(systemCaller, { drift_id: late })).toMatchObject({
+      status: "failed",
+      error: { code: "AGENT_TIMEOUT" },
+    });
     const newest = isAnother ? await check() : null;
     if (newest !== null) agent.link.send(emptyResult((await agent.next("check")).operation_id));
     await settle();
     agent.link.send({ ...emptyResult(late), results: [difference] });
     await agent.next("ack");
     for (let turn = 0; turn < 4; turn += 1) await settle();
-    expect((await drift.get(systemCaller, { drift_id: late })).status).toBe("drifted");
+    const corrected = await drift.get(systemCaller, { drift_id: late });
+    expect([corrected.status, corrected.error]).toEqual(["drifted", undefined]);
     expect((await agents.get(systemCaller, { node_id })).drift).toMatchObject(
       isAnother ? { drift_id: newest, status: "in_sync" } : { drift_id: late, status: "drifted" },
     );

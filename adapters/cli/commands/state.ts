@@ -30,7 +30,7 @@ const driftColumns: readonly Column<DriftRecord>[] = [
   ["CHECK", ({ drift_id }) => drift_id, idColumn],
   ["TIME", ({ checked_at }) => checked_at, timeColumn],
   ["STATUS", ({ status }) => status],
-  ["FOUND", ({ counts }) => describeCounts(counts)],
+  ["FOUND", ({ counts, error }) => (error && counts.total === 0 ? error.code : describeCounts(counts))],
 ];
 
 /** `fleetwright plan|apply|drift AGENT`, `fleetwright state ...` */
