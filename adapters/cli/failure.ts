@@ -39,7 +39,14 @@ interface OwnProblem {
   errors?: ProblemFault[];
 }
 
-function toOwnProblem(error: unknown): OwnProblem {
+/** What is meant where Node asked for the working folder, which every relative path takes, and there is none any more. */
+function withoutFolder(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException | null)?.syscall !== "uv_cwd") return error;
+  return new UsageError("The working folder was removed: change to another one.");
+}
+
+function toOwnProblem(thrown: unknown): OwnProblem {
+  const error = withoutFolder(thrown);
   const detail = error instanceof Error ? error.message : String(error);
   if (error instanceof Declined) return { code: "DECLINED", title: "Nobody said yes.", detail };
   if (error instanceof UsageError || error instanceof CommanderError)
@@ -76,7 +83,8 @@ export function tellOf(error: unknown, about?: string): string {
  *
  * @param program - What the line begins with.
  */
-export function describeFailure(error: unknown, program = "fleetwright"): { text: string; code: ExitCode } {
+export function describeFailure(thrown: unknown, program = "fleetwright"): { text: string; code: ExitCode } {
+  const error = withoutFolder(thrown);
   const say = (first: string, others: readonly string[]): string =>
     toLines([`${program}: ${toLine(first)}`, ...others.map((line) => `  ${line}`)]);
   if (error instanceof CommanderError) {

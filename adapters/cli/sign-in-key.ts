@@ -1,5 +1,5 @@
 /** The key that somebody signs in with: a file, or one that ssh-agent holds. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isSignature } from "../client/node-signature.ts";
 import { readSigner } from "../client/node-signer.ts";
@@ -38,7 +38,7 @@ export async function toKeyName(context: CommandContext, given: string): Promise
  * looked at before something is to be signed.
  */
 export function findSigner(context: CommandContext, key: string): OperatorSigner | null {
-  if (!key.startsWith(ofAgent) && !existsSync(key)) return null;
+  if (!key.startsWith(ofAgent) && isGone(key)) return null;
   let opened: OperatorSigner | null = null;
   const open = (): OperatorSigner => (opened ??= openSigner(context, key));
   return {
@@ -48,6 +48,15 @@ export function findSigner(context: CommandContext, key: string): OperatorSigner
     sign: (message) => open().sign(message),
     verify: isSignature,
   };
+}
+
+/** One that only can't be reached is there, and is told of where it is needed. */
+function isGone(key: string): boolean {
+  try {
+    return statSync(key, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    return codeOf(error) === "ENOTDIR";
+  }
 }
 
 /**

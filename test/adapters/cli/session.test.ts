@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
@@ -30,6 +30,24 @@ describe("signing in", () => {
     await server.orchestrator.access.signOut(session);
     expect(await run("agents", "list")).toMatchObject({ code: 0 });
     expect((JSON.parse(readFileSync(path, "utf8")) as { token: string }).token).not.toBe(token);
+  });
+
+  it.each([
+    ["is in a folder that can't be entered", "there/key", /there\/key can't be read \(ELOOP\)/, 2],
+    ["is gone", "gone", /UNAUTHENTICATED: .+\n {2}Sign in with/, 4],
+    ["was in a folder that is a file now", "profile.json/key", /UNAUTHENTICATED: .+\n {2}Sign in with/, 4],
+  ])("tells where its key %s, once it is needed", async (_, name, told, code) => {
+    const { run, server, folder } = await startSignedIn();
+    const home = join(folder, "home");
+    // Root may enter every folder, but no circle of links.
+    symlinkSync("there", join(home, "there"));
+    const path = join(home, "profile.json");
+    const profile = JSON.parse(readFileSync(path, "utf8")) as { token: string };
+    writeFileSync(path, JSON.stringify({ ...profile, key: join(home, name) }));
+    expect(await run("whoami")).toMatchObject({ code: 0 });
+    const session = await server.orchestrator.access.authenticate(profile.token, { request_id: "test" });
+    await server.orchestrator.access.signOut(session);
+    expect(await run("whoami")).toMatchObject({ code, stderr: expect.stringMatching(told) });
   });
 
   it("is asked for with an exit code of its own", async () => {
