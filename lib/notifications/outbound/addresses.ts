@@ -84,3 +84,8 @@ export function canonicalHost(text: string): Host | null {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(hostname)) return { kind: "address", host: hostname };
   return hostname === "" || hostname === "." ? null : { kind: "name", host: hostname };
 }
+
+/** What the certificate of a host must be of: the name or the address that is connected to, however the host is written. */
+export function certifiedName(text: string): string {
+  return (canonicalHost(text)?.host ?? text).replace(/\.$/, "");
+}

@@ -1,6 +1,7 @@
 /** Opening a connection to addresses that were checked, and to no others. */
 import { connect as connectTcp, isIPv6, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { certifiedName } from "./addresses.ts";
 import { orAborted } from "./time-limit.ts";
 
 /** How long one of several addresses is tried before the next is tried as well, in milliseconds. */
@@ -39,7 +40,7 @@ export function secureSocket(
   { host, certificateAuthorities }: { host: string; certificateAuthorities: readonly string[] | undefined },
   signal: AbortSignal,
 ): Promise<TLSSocket> {
-  const name = host.replace(/\.$/, "");
+  const name = certifiedName(host);
   const secured = connectTls({
     socket,
     host: name,

@@ -1,5 +1,6 @@
 /** Mail, handed to a server by SMTP. */
 import { z } from "zod";
+import { certifiedName } from "../outbound/addresses.ts";
 import { toFailure } from "../outbound/fault.ts";
 import { TimeLimit } from "../outbound/time-limit.ts";
 import { timed, toFailed } from "./attempts.ts";
@@ -101,7 +102,7 @@ function toSubmission(
   const subject = fitLine(`[${severity}] ${title}`, { most: limits.subject });
   const domain = from.slice(from.indexOf("@") + 1);
   return {
-    host,
+    host: certifiedName(host),
     security,
     ...(username !== undefined && password !== undefined && { credentials: { username, password } }),
     from: { name: oneLine(name), address: from },
