@@ -9,7 +9,7 @@
  * One process does it for all. After a restore it waits for an operator's word, and goes on from the place that the backup knows.
  */
 import { systemCaller } from "../../callers/caller.ts";
-import { toTimestamp } from "../../clock.ts";
+import { toTimestamp, type Timer } from "../../clock.ts";
 import { auditLog, type Context } from "../../context.ts";
 import { isOrchestratorError } from "../../errors.ts";
 import { eventTable, type OrchestratorEvent } from "../../events.ts";
@@ -25,6 +25,7 @@ import { backoffMs, failingAttempts } from "./backoff.ts";
 import type { ChannelBook } from "./channel-book.ts";
 import type { ChannelConfigs } from "./channel-config.ts";
 import { channelFailed } from "./channel-view.ts";
+import { wayOf } from "./config-rules.ts";
 
 const collection = "audit_places";
 /** Events that are read, and told before the place is written, and for how long it is not, milliseconds. */
@@ -50,8 +51,8 @@ export class AuditForwarding {
   readonly #stopping = new AbortController();
   /** Channels that are being told; true where there is something new meanwhile. */
   readonly #busy = new Map<string, boolean>();
-  /** Channels that rest after an attempt that failed. */
-  readonly #resting = new Set<string>();
+  /** Channels that rest after an attempt that failed, and the way that it went. */
+  readonly #resting = new Map<string, { timer: Timer; way: string }>();
   /** How many attempts failed for the event that is next. */
   readonly #attempts = new Map<string, number>();
   /** Up to where channels were told, and could not be noted: it is noted before they are told more. */
@@ -95,17 +96,27 @@ export class AuditForwarding {
     for (const { id, source } of this.#parts.book.all()) {
       if (source !== "audit") continue;
       if (this.#busy.has(id)) this.#busy.set(id, true);
-      else if (!this.#resting.has(id)) this.#work.do(() => this.#forward(id));
+      else if (!this.#isResting(id)) this.#work.do(() => this.#forward(id));
     }
   }
 
+  /** Whether a channel rests; on another way it does no more. */
+  #isResting(channelId: string): boolean {
+    const rest = this.#resting.get(channelId);
+    const channel = this.#parts.book.get(channelId);
+    if (!rest || !channel || wayOf(channel) === rest.way) return rest !== undefined;
+    rest.timer.cancel();
+    this.#resting.delete(channelId);
+    return false;
+  }
+
   async #forward(channelId: string): Promise<void> {
-    if (this.#busy.has(channelId) || this.#resting.has(channelId)) return;
+    if (this.#busy.has(channelId) || this.#isResting(channelId)) return;
     try {
       do {
         this.#busy.set(channelId, false);
         while (await this.#forwardNext(channelId));
-      } while (this.#busy.get(channelId) === true && !this.#resting.has(channelId));
+      } while (this.#busy.get(channelId) === true && !this.#isResting(channelId));
     } finally {
       this.#busy.delete(channelId);
     }
@@ -126,13 +137,13 @@ export class AuditForwarding {
     const from = Math.max(place.value.sequence, base.sequence) + 1;
     const { entries, next } = await storage.readLog<OrchestratorEvent>(auditLog, { from, limit: atOnce });
     let told = place.value.sequence;
-    let last: Attempt | null = null;
+    let last: (Attempt & { way: string }) | null = null;
     const begunMs = clock.monotonic();
     for (const entry of entries) {
       const channel = this.#parts.book.get(channelId);
       if (!channel?.enabled || !this.#duty.isMine || this.#stopping.signal.aborted) break;
       if (this.#parts.book.wantsAudited(channelId, entry.value)) {
-        last = await this.#try(channel, entry);
+        last = { ...(await this.#try(channel, entry)), way: wayOf(channel) };
         if (!last.delivered) break;
       }
       told = entry.sequence;
@@ -158,7 +169,7 @@ export class AuditForwarding {
   async #write(
     channel: Channel,
     { place, told }: { place: Place; told: number },
-    last: { attempt: Attempt; entry: Entry | undefined } | null,
+    last: { attempt: Attempt & { way: string }; entry: Entry | undefined } | null,
   ): Promise<void> {
     const { clock, epochs } = this.#context;
     this.#unwritten.set(channel.id, { revision: place.revision, told });
@@ -203,14 +214,14 @@ export class AuditForwarding {
   }
 
   /** Has a channel rest after an attempt that failed. Returns how many there were for this event. */
-  #rest(channelId: string, { retry_after_ms }: Attempt): number {
+  #rest(channelId: string, { retry_after_ms, way }: Attempt & { way: string }): number {
     const attempts = (this.#attempts.get(channelId) ?? 0) + 1;
-    this.#resting.add(channelId);
     const chance = this.#context.crypto.randomBytes(1)[0]! / 255;
-    this.#work.after(Math.max(retry_after_ms ?? 0, backoffMs(attempts, chance)), () => {
+    const timer = this.#work.after(Math.max(retry_after_ms ?? 0, backoffMs(attempts, chance)), () => {
       this.#resting.delete(channelId);
       return this.#forward(channelId);
     });
+    this.#resting.set(channelId, { timer, way });
     return attempts;
   }
 }

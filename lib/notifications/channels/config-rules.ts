@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { OrchestratorError, type Issue } from "../../errors.ts";
 import { toIssues, type SchemaFault } from "../../internal/schema-issues.ts";
 import type { Json, JsonObject } from "../../json.ts";
+import type { ChannelDocument } from "../documents.ts";
 
 /** What stands in the place of a secret that nobody reads back. */
 export const mask = "********";
@@ -48,4 +49,13 @@ export function invalidConfig(issues: readonly Issue[]): OrchestratorError {
   return new OrchestratorError("VALIDATION_FAILED", {
     issues: issues.map(({ path, message }) => ({ path, message })),
   });
+}
+
+/** The way of a channel to its receiver. With another one nothing counts of what became of attempts before: neither a rest nor a refusal. */
+export function wayOf({
+  enabled,
+  config,
+  sealed_version,
+}: Readonly<Pick<ChannelDocument, "enabled" | "config" | "sealed_version">>): string {
+  return JSON.stringify([enabled, sealed_version, config]);
 }

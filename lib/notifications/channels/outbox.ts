@@ -26,6 +26,7 @@ import { backoffMs, failingAttempts } from "./backoff.ts";
 import type { ChannelBook } from "./channel-book.ts";
 import type { ChannelConfigs } from "./channel-config.ts";
 import { channelFailed } from "./channel-view.ts";
+import { wayOf } from "./config-rules.ts";
 
 const collection = "deliveries";
 const leastPauseMs = 1_000;
@@ -49,6 +50,8 @@ export class Outbox {
   /** Channels whose messages are being delivered; true where there is something new meanwhile. */
   readonly #busy = new Map<string, boolean>();
   readonly #timers = new Map<string, Timer>();
+  /** The ways that channels went last; with another one a message waits no longer. */
+  readonly #ways = new Map<string, string>();
   /** What came of attempts that could not be written yet: the message is not sent again for that, as long as it is the same. */
   readonly #unwritten = new Map<string, { revision: number; outcome: Attempt }>();
 
@@ -65,6 +68,7 @@ export class Outbox {
     });
     context.feed.follow<ChannelDocument>("channels", ({ key, document }) => {
       if (document) this.#wake(key);
+      if (!document) this.#ways.delete(key);
       void this.#duty.look();
     });
   }
@@ -109,7 +113,10 @@ export class Outbox {
   /** Tries the first message that waits, where it is due. Returns whether another may be. */
   async #deliverNext(channelId: string): Promise<boolean> {
     const channel = this.#parts.book.get(channelId);
-    if (!channel?.enabled || !this.#duty.isMine || this.#stopping.signal.aborted) return false;
+    if (!channel || !this.#duty.isMine || this.#stopping.signal.aborted) return false;
+    const way = wayOf(channel);
+    if (!channel.enabled) this.#ways.set(channelId, way);
+    if (!channel.enabled) return false;
     const query = { index: "by_queue", equals: [channelId, "pending"], limit: 1 };
     const [waiting] = (await this.#context.storage.list<DeliveryDocument>(collection, query)).items;
     if (!waiting) return false;
@@ -117,7 +124,7 @@ export class Outbox {
     if (epochs.isBefore(waiting.value)) return this.#giveUp(waiting);
     if (epochs.isPaused) return false;
     const waitMs = waiting.value.next_at - fleetTime.now();
-    if (waitMs > 0) {
+    if (waitMs > 0 && (this.#ways.get(channelId) ?? way) === way) {
       this.#timers.get(channelId)?.cancel();
       this.#timers.set(
         channelId,
@@ -125,6 +132,7 @@ export class Outbox {
       );
       return false;
     }
+    this.#ways.set(channelId, way);
     const unwritten = this.#unwritten.get(waiting.key);
     const isSame = unwritten?.revision === waiting.revision;
     const outcome = isSame ? unwritten.outcome : await this.#try(channel, waiting);
@@ -160,7 +168,9 @@ export class Outbox {
     const { clock, fleetTime, crypto } = this.#context;
     const at = toTimestamp(clock.now());
     const said = { ...(status_code !== undefined && { status_code }), ...(error !== undefined && { error }) };
-    const outcome = { delivered, permanent, said, pauseMs: retry_after_ms };
+    const isChanged = wayOf(this.#parts.book.get(channel.id) ?? channel) !== wayOf(channel);
+    const isOver = permanent === true && !isChanged;
+    const outcome = { delivered, permanent: isOver, said, pauseMs: retry_after_ms };
     const chance = crypto.randomBytes(1)[0]! / 255;
     const after = { ...afterAttempt(before, outcome, { now: fleetTime.now(), chance }), last_attempt_at: at };
     const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
@@ -200,7 +210,7 @@ function afterAttempt(
   { error: _error, status_code: _code, ...before }: Readonly<DeliveryDocument>,
   outcome: {
     delivered: boolean;
-    permanent: boolean | undefined;
+    permanent: boolean;
     pauseMs: number | undefined;
     said: Pick<DeliveryDocument, "status_code" | "error">;
   },
@@ -210,7 +220,7 @@ function afterAttempt(
   const attempts = before.attempts + 1;
   const told = { ...before, ...said, attempts };
   if (delivered) return { ...told, status: "delivered" };
-  if (permanent === true || now >= before.until) return { ...told, status: "dead" };
+  if (permanent || now >= before.until) return { ...told, status: "dead" };
   // A receiver may ask for a longer rest, and for no shorter one.
   const next = now + Math.max(pauseMs ?? 0, backoffMs(attempts, chance));
   // The last attempt is made when the time is over, not before.

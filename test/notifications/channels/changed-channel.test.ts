@@ -1,0 +1,83 @@
+/** A channel that was changed goes its new way at once: what became of the one before says nothing of it. */
+import { describe, expect, it, vi } from "vitest";
+import { systemCaller } from "fleetwright";
+import type { TestOrchestrator } from "fleetwright/testing";
+import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
+import { deferred } from "../../support/deferred.ts";
+import { startReceiver } from "../../support/receiver.ts";
+
+type Change = Parameters<TestOrchestrator["orchestrator"]["channels"]["update"]>[1];
+
+const resting = () => startReceiver((response) => response.writeHead(503, { "retry-after": "3600" }).end());
+
+/** Something is told to a receiver that wants a rest of an hour, and the channel waits for that. */
+async function startResting(source: "notifications" | "audit") {
+  const down = await resting();
+  const up = await startReceiver((response) => response.end());
+  const test = await createNotifying();
+  const { id } = await webhook(test, down.url, { source, events: ["operator.*"] });
+  const update = (change: Omit<Change, "id">) =>
+    test.orchestrator.channels.update(systemCaller, { id, ...change });
+  await addOperator(test, "ada");
+  await vi.waitFor(
+    async () => {
+      await pass(test, 1_000);
+      const { last_delivery } = await test.orchestrator.channels.get(systemCaller, { id });
+      expect(last_delivery?.status_code).toBe(503);
+    },
+    { timeout: 30_000, interval: 10 },
+  );
+  return { test, id, down, up, update };
+}
+
+describe.each(["notifications", "audit"] as const)(
+  "a channel of %s whose receiver wants a rest",
+  (source) => {
+    it("sends what waits at once where another receiver is named", async () => {
+      const { test, up, update } = await startResting(source);
+      await using _ = test;
+      await update({ config: { url: up.url } });
+      await expect.poll(() => up.received.length, { timeout: 10_000 }).toBe(1);
+    });
+
+    it("sends what waits at once where it was disabled and is enabled again", async () => {
+      const { test, down, update } = await startResting(source);
+      await using _ = test;
+      await update({ enabled: false });
+      await pass(test, 1_000);
+      expect(down.received).toHaveLength(1);
+      await update({ enabled: true });
+      await expect.poll(() => down.received.length, { timeout: 10_000 }).toBe(2);
+    });
+
+    it("lets it rest where it only gets another name", async () => {
+      const { test, down, update } = await startResting(source);
+      await using _ = test;
+      await update({ name: "other" });
+      await pass(test, 60_000);
+      expect(down.received).toHaveLength(1);
+      await pass(test, 3_600_000, 60_000);
+      await expect.poll(() => down.received.length, { timeout: 10_000 }).toBe(2);
+    });
+  },
+);
+
+it("a refusal for good by a receiver that is not that of the channel any more is none of the message", async () => {
+  const asked = deferred<undefined>();
+  const changed = deferred<undefined>();
+  const before = await startReceiver((response) => {
+    asked.resolve(undefined);
+    void changed.promise.then(() => response.writeHead(404).end());
+  });
+  const after = await startReceiver((response) => response.end());
+  await using test = await createNotifying();
+  const { id } = await webhook(test, before.url, { events: ["operator.*"] });
+  await addOperator(test, "ada");
+  await pass(test, 3_000);
+  await asked.promise;
+  await test.orchestrator.channels.update(systemCaller, { id, config: { url: after.url } });
+  changed.resolve(undefined);
+  const [delivery] = await deliveriesOf(test, id, ["delivered"]);
+  expect(delivery!.attempts).toBe(2);
+  expect(after.received).toHaveLength(1);
+});
