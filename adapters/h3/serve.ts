@@ -198,8 +198,14 @@ async function start(
 function assertUsable(tls: Certificate): void {
   try {
     // OpenSSL takes an empty text for no certificate at all, and says nothing.
-    void new X509Certificate(tls.cert).subject;
-    void createPrivateKey(tls.key).type;
+    const first = readPart("the certificate", () => new X509Certificate(tls.cert));
+    if (/^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m.test(tls.key))
+      throw new Error("the private key needs a passphrase, which the server has no way to ask for");
+    const key = readPart("the private key", () => createPrivateKey(tls.key));
+    if (!first.checkPrivateKey(key))
+      throw new Error(
+        "the first certificate is not of this private key (the server's own comes first, then those of authorities)",
+      );
     createSecureContext(tls);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -207,6 +213,15 @@ function assertUsable(tls: Certificate): void {
       message: `The certificate and its private key can't be used: ${reason}.`,
       cause,
     });
+  }
+}
+
+/** OpenSSL's own words name neither which of the two files it read nor what there should be. */
+function readPart<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Error(`${name} is not there as PEM text, or not whole`, { cause });
   }
 }
 

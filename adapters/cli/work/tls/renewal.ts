@@ -1,7 +1,7 @@
 /** Has a server show the newest certificate of its source, without a restart. */
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger, Timer } from "fleetwright";
-import { isOrchestratorError } from "fleetwright/errors";
+import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
 import type { Certificate, RunningServer } from "../../../h3/index.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 
@@ -84,5 +84,11 @@ export class CertificateRenewal {
 }
 
 function endOf({ cert }: Certificate): Date {
-  return new Date(new X509Certificate(cert).validTo);
+  try {
+    return new Date(new X509Certificate(cert).validTo);
+  } catch (cause) {
+    // OpenSSL's own words don't name the file.
+    const message = "The certificate is not there as PEM text, or not whole.";
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+  }
 }

@@ -46,7 +46,7 @@ async function scene() {
   };
   const told = (): string[] => logger.lines.map(({ message }) => message);
   const refuseOnce = (): void => void (isRefused = true);
-  return { first, second, write, shown, look, told, renewal, cert, refuseOnce };
+  return { first, second, write, shown, look, told, renewal, cert, refuseOnce, logger };
 }
 
 test("a pair that changed is shown within 10 seconds, once; what stays is not shown again", async () => {
@@ -148,4 +148,13 @@ test("the same fault is told again once a pair between was shown, or the files w
   await look();
   await look();
   expect([faults(), shown]).toEqual([3, [second]]);
+});
+
+test("a new certificate that is cut short is told as that, not in the words of OpenSSL", async () => {
+  const { second, write, look, logger } = await scene();
+  write({ cert: second.cert.slice(0, 300) });
+  await look();
+  expect(logger.lines.at(-1)?.fields).toMatchObject({
+    fault: "The certificate is not there as PEM text, or not whole.",
+  });
 });
