@@ -55,6 +55,11 @@ export class ThresholdService {
       this.#book.setAlarm(document);
       this.#endWhereStale(document);
     });
+    // Tags decide what watches an agent, and one that is away sends no sample that would show it.
+    context.feed.follow("agents", ({ key }) => {
+      if (!agents.registry.isApproved(key)) return;
+      for (const alarm of book.alarmsOf(key).values()) this.#endWhereStale(alarm);
+    });
     agents.registry.onStatus(({ nodeId, after }) => {
       if (after === "approved") return;
       this.#watcher.forget(nodeId);
