@@ -84,7 +84,8 @@ interface SmtpError {
 
 function toOutcome({ code, originalCode, responseCode, command }: SmtpError): Outcome {
   // Without encryption it may be anybody who refuses it: another time it may be the server.
-  if (command === "STARTTLS" || code === "ETLS")
+  const isUnknown = command === "EHLO" && responseCode !== undefined && responseCode >= 500;
+  if (command === "STARTTLS" || code === "ETLS" || isUnknown)
     return { delivered: false, error: "STARTTLS could not be agreed" };
   if (responseCode === undefined) return { delivered: false, error: wordsOf(code, originalCode) };
   const error = `the server refused ${refusedBy(code, command)} (${responseCode})`;
