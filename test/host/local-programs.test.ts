@@ -126,6 +126,28 @@ describe.runIf(process.platform === "linux").each(kinds)("programs that are held
     },
   );
 
+  test.each([false, true])(
+    "let be what they start to put things in order, and wait for, when they are asked to end, a question: %s",
+    async (asks) => {
+      const { folder, host, log } = create(1);
+      const sleeper = writeSleeper(join(folder, "work"));
+      const saved = join(folder, "work/saved");
+      const helper = join(folder, "work/helper");
+      const steps = "for step in 1 2 3 4 5 6 7 8; do sleep 0.05; done";
+      writeFileSync(helper, `trap "echo cut > ${saved}; exit" TERM\n${steps}\necho all > ${saved}\n`);
+      const worker = `sh -c 'trap "sh ${helper}; exit" TERM; sh "$0" & while :; do sleep 0.05; done' "$0"`;
+      const controller = new AbortController();
+      const argv = ["/bin/sh", "-c", `${worker} & wait`, sleeper] as const;
+      const running = host.run({ argv, asks, timeoutMs }, controller.signal);
+      await begins(log);
+      controller.abort();
+      // The shell goes first: from then on the others are looked at.
+      expect(await running).toMatchObject({ signal: "SIGTERM" });
+      expect(readFileSync(saved, "utf8")).toBe("all\n");
+      expect(loggedProcesses(log)).toEqual({ noted: 1, living: [] });
+    },
+  );
+
   test.each(Object.entries(detachments))(
     "live on where they were left on purpose, also when the host begins anew: %s",
     async (_way, line) => {
