@@ -1,5 +1,5 @@
 import { Authorizer, type Denial } from "./callers/authorizer.ts";
-import { toSubject, type Caller } from "./callers/caller.ts";
+import { systemCaller, toSubject, type Caller } from "./callers/caller.ts";
 import type { Permission } from "./callers/permissions.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
@@ -7,6 +7,7 @@ import type { Cluster } from "./cluster/cluster.ts";
 import { Contents } from "./contents/contents.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
 import { Epochs } from "./epochs.ts";
+import { OrchestratorError } from "./errors.ts";
 import type { NoMetadata } from "./event-facts.ts";
 import type { EventMetadata } from "./event-metadata.ts";
 import {
@@ -87,6 +88,10 @@ export class Context {
   served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
+  /** Whether verbs may be used: from the end of the start on, since until then what they tell and change is not all there. */
+  isStarted = false;
+  /** Who makes what the start itself makes. */
+  readonly starter: Caller = { ...systemCaller };
   /** Whether agents are being let go because the process is about to end: who is not here is not away. */
   isDraining = false;
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
@@ -119,7 +124,7 @@ export class Context {
 
   /** The orchestrator's own key; there from `start` on. */
   get identity(): Signer {
-    if (!this.#identity) throw new Error("The orchestrator is not started.");
+    if (!this.#identity) throw notStarted();
     return this.#identity;
   }
 
@@ -130,9 +135,10 @@ export class Context {
   /**
    * Refuses a caller who lacks a permission, and records the refusal.
    *
-   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+   * @throws {OrchestratorError} `UNAVAILABLE` before the orchestrator is started; `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
+    if (!this.isStarted && caller !== this.starter) return Promise.reject(notStarted());
     return this.#authorizer.authorize(caller, permission);
   }
 
@@ -143,6 +149,11 @@ export class Context {
    */
   refuse(caller: Caller, refused: Required<Omit<Denial, "caller" | "unrecorded">>): Promise<never> {
     return this.#authorizer.refuse(caller, refused);
+  }
+
+  /** @throws {OrchestratorError} `UNAVAILABLE` before the orchestrator is started. */
+  requireStarted(): void {
+    if (!this.isStarted) throw notStarted();
   }
 
   /** The present instant, as every boundary writes it. */
@@ -280,4 +291,10 @@ export class Context {
   #toEntry(log: string, value: JsonObject): Write {
     return { kind: "append", log, at: this.clock.now(), value };
   }
+}
+
+function notStarted(): OrchestratorError {
+  return new OrchestratorError("UNAVAILABLE", {
+    message: "The orchestrator is not started: wait for start() first.",
+  });
 }

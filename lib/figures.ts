@@ -40,9 +40,10 @@ export class Figures {
   /**
    * Counts what there is.
    *
-   * @throws {OrchestratorError} What the storage throws, e.g. `STORAGE_CLOSED`.
+   * @throws {OrchestratorError} What the storage throws, e.g. `STORAGE_CLOSED`; `UNAVAILABLE` before the start.
    */
   async count(): Promise<FigureCounts> {
+    this.#context.requireStarted();
     const { agents, operations } = this.#features;
     const { head } = await this.#context.storage.readLog(auditLog, { reverse: true, limit: 1 });
     return {

@@ -187,25 +187,25 @@ export class Orchestrator {
       this.#ends.push(() => cluster.stop());
       await cluster.start({ clock, crypto, logger }, createClusterHandlers(this.#services));
       this.#ends.push(await fleetTime.start());
-      const identity = await loadIdentity(storage, crypto);
-      this.#context.identity = identity.signer;
+      const { secret, signer } = await loadIdentity(storage, crypto);
+      this.#context.identity = signer;
       await events.start();
-      access.start(identity.secret);
+      access.start(secret);
       await epochs.start((write, restore) =>
         this.#context.commitWithReserve(systemCaller, [write], ...(restore ? [restoredEvent(restore)] : [])),
       );
       this.#ends.push(tellFull(this.#context));
       await tellLosses(this.#context);
       await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
-      await startFeatures(this.#services, { secret: identity.secret, ends: this.#ends });
+      await startFeatures(this.#services, { secret, ends: this.#ends });
       const traffic = createAgentTraffic(this.#context, this.#services);
-      const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();
       const epoch = (): Epoch | null => epochs.current;
       const isKnownKey = (publicKey: string): boolean => agents.registry.isApprovedKey(publicKey);
       await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
+      this.#context.isStarted = true;
     } catch (error) {
       await this.#stop();
       throw error;
@@ -215,9 +215,10 @@ export class Orchestrator {
   /**
    * Whether requests can be served. A full disk is no reason against it: reads and sign-in go on, and it heals by itself.
    *
-   * @throws {OrchestratorError} `STORAGE_FAILED` when nothing is written any more until a restart; `STORAGE_CLOSED`.
+   * @throws {OrchestratorError} `STORAGE_FAILED` when nothing is written any more until a restart; `STORAGE_CLOSED`; `UNAVAILABLE` before {@link start}.
    */
   async checkReady(): Promise<void> {
+    this.#context.requireStarted();
     try {
       await this.#context.storage.check();
     } catch (error) {

@@ -131,3 +131,57 @@ it("a level of a logger that fails is told until it, or one above it, takes a li
   };
   expect(toSteadyLogger({ ...silentLogger, fault }).fault?.()).toBe("RangeError");
 });
+
+it("every verb before the end of the start is refused with a code that says so, and works afterwards", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport(), clock });
+  const first = async (stream: AsyncGenerator<unknown>): Promise<unknown> => (await stream.next()).value;
+  const calls: Record<string, () => unknown> = {
+    "agents.list": () => orchestrator.agents.list(systemCaller),
+    "agents.rejectPending": () => orchestrator.agents.rejectPending(systemCaller, {}),
+    "operators.list": () => orchestrator.operators.list(systemCaller),
+    "audit.head": () => orchestrator.audit.head(systemCaller),
+    "notifications.readAll": () => orchestrator.notifications.readAll(systemCaller),
+    "restores.get": () => orchestrator.restores.get(systemCaller),
+    "status.get": () => orchestrator.status.get(systemCaller),
+    "summary.get": () => orchestrator.summary.get(systemCaller),
+    "events.stream": () => first(orchestrator.events.stream(systemCaller)),
+    "access.authenticate": () => orchestrator.access.authenticate(null),
+    "figures.count": () => orchestrator.figures.count(),
+    checkReady: async () => (await orchestrator.checkReady(), true),
+    publicKey: async () => orchestrator.publicKey,
+  };
+  const codes = async (): Promise<Record<string, unknown>> => {
+    const outcomes = Object.entries(calls).map(async ([name, call]) => {
+      const code = Promise.resolve(call()).then(
+        () => "answered",
+        (error: { code?: string }) => error.code,
+      );
+      return [name, await code] as const;
+    });
+    return Object.fromEntries(await Promise.all(outcomes));
+  };
+  const all = (code: string): Record<string, string> =>
+    Object.fromEntries(Object.keys(calls).map((name) => [name, code]));
+  expect(await codes()).toEqual(all("UNAVAILABLE"));
+  const starting = orchestrator.start();
+  expect(await codes()).toEqual(all("UNAVAILABLE"));
+  await starting;
+  expect(await codes()).toEqual(all("answered"));
+  await orchestrator.stop();
+});
+
+it("a verb of an orchestrator that never started, or whose start failed, is refused as one that is not started", async () => {
+  const clock = new FakeClock();
+  const transport = new MemoryTransport();
+  const data = new MemoryData();
+  const adminPublicKeys = ["00".repeat(32)];
+  const storage = new MemoryStorage({ clock, data });
+  const failed = new Orchestrator({ storage, transport, clock, adminPublicKeys });
+  await expect(failed.start()).rejects.toMatchObject({ code: "KEY_REFUSED" });
+  await expect(failed.agents.list(systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  const never = new Orchestrator({ storage: new MemoryStorage({ clock, data }), transport, clock });
+  await never.stop();
+  await expect(never.agents.list(systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});

@@ -109,6 +109,7 @@ export class Access {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `RATE_LIMITED` where the session has used up its calls.
    */
   async authenticate(token: string | null, origin?: CallOrigin): Promise<OperatorCaller | AnonymousCaller> {
+    this.#context.requireStarted();
     const from = origin && { origin };
     if (token === null) return { kind: "anonymous", ...from };
     const session = await this.#service.sessions.find(token);

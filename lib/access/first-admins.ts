@@ -1,5 +1,4 @@
 /** How the first Admin comes to be. */
-import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { type CheckedPublicKey, parsePublicKey } from "../crypto/parse-public-key.ts";
@@ -34,7 +33,7 @@ export async function ensureAdmins(
     for (let left = attempts; !known; left -= 1) {
       const username = (await freeName(context, admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
       try {
-        await operators.add(systemCaller, { username, public_key: key.hex, role: "Admin" });
+        await operators.add(context.starter, { username, public_key: key.hex, role: "Admin" });
       } catch (error) {
         if (!isOrchestratorError(error, "ALREADY_EXISTS") || left === 1) throw error;
       }

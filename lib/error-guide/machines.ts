@@ -120,10 +120,11 @@ export const machineErrors = {
     advice: "`issues` has every fault with its place, and the message names them all: correct them.",
   },
   UNAVAILABLE: {
-    meaning: "The service is stopping.",
+    meaning: "The service is stopping, or not started.",
     cause:
-      "It drains: what runs is finished, nothing new is taken. Between processes of one orchestrator: another is not reached, and `details.reason` says why.",
-    advice: "Try again in a moment; it may be restarting.",
+      "It drains: what runs is finished, nothing new is taken. Or a program that embeds it made a call before `start()` was done. Between processes of one orchestrator: another is not reached, and `details.reason` says why.",
+    advice:
+      "Try again in a moment; it may be restarting. In a program, wait for `start()` before the first call.",
   },
   INTERNAL: {
     meaning: "Something went wrong inside.",
