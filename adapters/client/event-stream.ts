@@ -34,10 +34,43 @@ export interface ReadOptions {
  *
  * @throws {ApiError} When the server refuses the stream. What the signer throws, where somebody has to sign in for it.
  */
-export async function* readEvents<Item>(
+export function readEvents<Item>(
   open: OpenStream,
   { signal, onAway }: ReadOptions = {},
 ): AsyncGenerator<Item, void> {
+  return endedByReturn((left) => readOn<Item>(open, { signal: left, onAway }), signal);
+}
+
+/**
+ * A stream that ends when its reader leaves it, also while a step of it is waited for: of a generator alone, `return` would wait for the
+ * next item, which may never come.
+ *
+ * @param read - Reads until the signal that it is given is aborted.
+ */
+export function endedByReturn<Item>(
+  read: (signal: AbortSignal) => AsyncGenerator<Item, void>,
+  signal?: AbortSignal,
+): AsyncGenerator<Item, void> {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const items = readWithin();
+  const [end, fail] = [items.return.bind(items), items.throw.bind(items)];
+  items.return = (value) => (leave(), end(value));
+  items.throw = (error) => (leave(), fail(error));
+  return items;
+
+  async function* readWithin(): AsyncGenerator<Item, void> {
+    if (signal?.aborted) leave();
+    signal?.addEventListener("abort", leave, { once: true });
+    try {
+      yield* read(left.signal);
+    } finally {
+      signal?.removeEventListener("abort", leave);
+    }
+  }
+}
+
+async function* readOn<Item>(open: OpenStream, { signal, onAway }: ReadOptions): AsyncGenerator<Item, void> {
   let lastEventId: string | null = null;
   let failures = 0;
   let isAway = false;

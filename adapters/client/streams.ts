@@ -1,5 +1,6 @@
 /** The streams of the server by name: what is told item by item. */
 import type { EventPattern, EventStreamItem, MatchedType, OperationWatchItem } from "fleetwright";
+import { endedByReturn } from "./event-stream.ts";
 import type { Query } from "./http.ts";
 import type { EventFilter } from "./inputs.ts";
 
@@ -29,7 +30,10 @@ export function createStreams(watch: Watch): Streams {
   return {
     operations: {
       watch: (operationId, signal) =>
-        untilEnded(watch(`/state/operations/${encodeURIComponent(operationId)}/watch`, {}, signal)),
+        endedByReturn(
+          (left) => untilEnded(watch(`/state/operations/${encodeURIComponent(operationId)}/watch`, {}, left)),
+          signal,
+        ),
     },
     events: { stream: (filter, signal) => watch("/events", { ...filter }, signal) },
   };

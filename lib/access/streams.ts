@@ -105,3 +105,21 @@ function stopping(): OrchestratorError {
 export function isStopping({ reason }: AbortSignal): boolean {
   return isOrchestratorError(reason, "UNAVAILABLE");
 }
+
+/**
+ * A stream that ends when its reader leaves it, also while a step of it is waited for: of a generator alone, `return` would wait for the
+ * next item, which may never come.
+ *
+ * @param read - Reads until the signal that it is given is aborted.
+ */
+export function endedByReturn<Item>(
+  read: (signal: AbortSignal) => AsyncGenerator<Item, void>,
+  signal?: AbortSignal,
+): AsyncGenerator<Item, void> {
+  const left = new AbortController();
+  const items = read(signal ? AbortSignal.any([signal, left.signal]) : left.signal);
+  const [end, fail] = [items.return.bind(items), items.throw.bind(items)];
+  items.return = (value) => (left.abort(), end(value));
+  items.throw = (error) => (left.abort(), fail(error));
+  return items;
+}

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Streams } from "../access/streams.ts";
+import { endedByReturn, type Streams } from "../access/streams.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toTypeFilter } from "../event-pattern.ts";
@@ -30,10 +30,18 @@ export class EventFeed {
    *
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `RATE_LIMITED` where the session holds 32 streams open already.
    */
-  async *stream(
+  stream(
     caller: Caller,
     input: z.input<typeof eventStreamInput> = {},
     signal?: AbortSignal,
+  ): AsyncGenerator<Tracked<EventStreamItem>, void> {
+    return endedByReturn((left) => this.#read(caller, input, left), signal);
+  }
+
+  async *#read(
+    caller: Caller,
+    input: z.input<typeof eventStreamInput>,
+    signal: AbortSignal,
   ): AsyncGenerator<Tracked<EventStreamItem>, void> {
     await this.#context.authorize(caller, "events.stream");
     const { lastEventId, types, node_id, rollout_id } = parseInput(eventStreamInput, input);

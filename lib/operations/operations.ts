@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { endedByReturn } from "../access/streams.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import type { Caller } from "../callers/caller.ts";
@@ -157,10 +158,18 @@ export class Operations {
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `RATE_LIMITED` where the session holds 32 streams open already.
    */
-  async *watch(
+  watch(
     caller: Caller,
     input: z.input<typeof watchOperationInput>,
     signal?: AbortSignal,
+  ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+    return endedByReturn((left) => this.#watch(caller, input, left), signal);
+  }
+
+  async *#watch(
+    caller: Caller,
+    input: z.input<typeof watchOperationInput>,
+    signal: AbortSignal,
   ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
     await this.#context.authorize(caller, "operations.watch");
     const { operation_id: operationId } = parseInput(watchOperationInput, input);

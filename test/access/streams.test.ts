@@ -47,6 +47,23 @@ it("the streams of a session, and of nobody else, are counted up to 32 and down 
   }
 });
 
+it("a stream that is left while its reader waits for the next item ends at once, and counts no more", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  const before = test.clock.pendingTimers;
+  const streams = await openMany(test, caller, 32);
+  const waiting = streams.map((stream) => stream.next());
+  const left = streams.map((stream) => stream.return());
+  const over = { done: true, value: undefined };
+  expect(await Promise.allSettled([...waiting, ...left])).toEqual(
+    Array.from({ length: 64 }, () => ({ status: "fulfilled", value: over })),
+  );
+  const again = await open(test, caller);
+  const failing = [again.next(), again.throw(new Error("of its reader"))];
+  expect((await Promise.allSettled(failing)).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(test.clock.pendingTimers).toBe(before);
+});
+
 it("a stream ends with the signal of whoever reads it, and others of the session go on", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Viewer");

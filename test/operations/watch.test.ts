@@ -58,6 +58,25 @@ describe.each(watchWays)("watching an operation %s", (_, create) => {
     });
   });
 
+  it("ends at once when it is left while the next item is waited for", async () => {
+    await using scene = await create();
+    const { test } = scene;
+    await using agent = await startApprovedAgent(test);
+    await agent.agent.stop();
+    await test.orchestrator.modules.upload(systemCaller, { content });
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
+      node_id: agent.nodeId,
+      modules: ["talk"],
+      when_offline: "queue",
+      wait_seconds: 0,
+    });
+    const stream = test.orchestrator.operations.watch(systemCaller, { operation_id });
+    expect((await stream.next()).value).toMatchObject({ item: { type: "operation" } });
+    const waiting = stream.next();
+    expect((await stream.return()).done).toBe(true);
+    expect((await waiting).done).toBe(true);
+  });
+
   it("tells all of it to whoever comes after the end", async () => {
     await using scene = await create();
     const { test } = scene;

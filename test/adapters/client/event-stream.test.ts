@@ -66,6 +66,15 @@ describe("the client's stream of events", () => {
     expect(await waiting).toEqual({ done: true, value: undefined });
   });
 
+  it("ends when it is left, also while it waits", async () => {
+    const { client } = await startTestServer();
+    const stream = client.events.stream();
+    await stream.next();
+    const waiting = stream.next();
+    await expect(stream.return()).resolves.toEqual({ done: true, value: undefined });
+    expect((await waiting).done).toBe(true);
+  });
+
   it("throws what the server refuses", async () => {
     const { client } = await startTestServer();
     // @ts-expect-error There is no such event.
