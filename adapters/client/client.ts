@@ -82,9 +82,11 @@ export interface Client extends Verbs {
 /**
  * Makes a client. Nothing is sent before the first call.
  *
- * @throws {TypeError} For an `orchestratorKey` that is none, and for a `url` that no call can be made below.
+ * @throws {TypeError} For an option that there is not; for an `orchestratorKey` that is none, and for a `url` that no call can be made below.
  */
 export function createClient(options: ClientOptions): Client {
+  refuseUnknown(options, knownOptions, "");
+  refuseUnknown(options.retry ?? {}, knownRetryOptions, "retry.");
   const { url, signer, onToken } = options;
   const send = createSend(url, options.fetch ?? ((target, init) => fetch(target, init)));
   const retry = resolveRetry(options.retry);
@@ -154,6 +156,34 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };
+}
+
+const knownOptions: Record<keyof ClientOptions, true> = {
+  url: true,
+  signer: true,
+  token: true,
+  orchestratorKey: true,
+  onOrchestratorKey: true,
+  retry: true,
+  fetch: true,
+  onToken: true,
+  onAway: true,
+};
+const knownRetryOptions: Record<keyof RetryOptions, true> = {
+  attempts: true,
+  firstPauseMs: true,
+  longestPauseMs: true,
+};
+
+/** A mistyped option would be passed over in silence: `token` and `orchestratorKey` among them. What is undefined counts as not given. */
+function refuseUnknown(given: object, known: object, place: string): void {
+  const names = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined || Object.hasOwn(known, name) ? [] : [place + name],
+  );
+  if (names.length === 0) return;
+  throw new TypeError(
+    `createClient has no option ${names.join(", ")}. There are: ${Object.keys(known).join(", ")}.`,
+  );
 }
 
 /** Makes what opens sessions; it holds on to the key of the first. */

@@ -53,6 +53,18 @@ describe("a client with a key", () => {
     expect(making).not.toThrow(/secret/);
   });
 
+  it.each([
+    [{ tokn: "fw_secret" }, "tokn", "token"],
+    [{ timeoutMs: 5, orchestratorPublicKey: "00" }, "timeoutMs, orchestratorPublicKey", "orchestratorKey"],
+    [{ retry: { atempts: 1 } }, "retry.atempts", "attempts"],
+  ])("is not made with %o, which has an option that there is not", (given: object, named, meant) => {
+    const making = () => createClient({ url: "http://a", ...given });
+    expect(making).toThrow(TypeError);
+    expect(making).toThrow(`createClient has no option ${named}. There are: `);
+    expect(making).toThrow(meant);
+    expect(making).not.toThrow(/secret/);
+  });
+
   it("works in a page without a secure context, which has no crypto.randomUUID", async () => {
     const { url, signer } = await startTestServer();
     const { randomUUID } = crypto;
