@@ -24,6 +24,7 @@ import {
   isLast,
   lineOfMarks,
   readMarked,
+  requirePair,
   writeMarked,
 } from "./shared/marked-lines.ts";
 import { missing } from "./shared/obstacle.ts";
@@ -228,7 +229,7 @@ async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
     throw missing(`There is no user "${user}".`, { user });
   const command = crontab(spec, "-l");
   const result = await ask(command, machine, [0, 1]);
-  if (result.exitCode === 0) return requireText(result.stdout, spec);
+  if (result.exitCode === 0) return requireReadable(result.stdout, spec);
   // Vixie's cron and its kin; BusyBox.
   if (/^(crontab: )?no crontab for |^crontab: can't open '[^']+': No such file/m.test(result.stderr))
     return null;
@@ -236,9 +237,10 @@ async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
 }
 
 /** What could not be read as UTF-8 would be written back as something else, and with it the lines of others. */
-function requireText(text: string, { user }: CronSpec): string {
-  if (!text.includes("\uFFFD")) return text;
+function requireReadable(text: string, { user, name }: CronSpec): string {
   const whose = user === undefined ? "the agent's user" : user;
+  requirePair(text, name, `the crontab of ${whose}`);
+  if (!text.includes("\uFFFD")) return text;
   const message = `The crontab of ${whose} is not UTF-8 text, and is left alone.`;
   throw new OrchestratorError("HOST_ERROR", { message, details: { user: user ?? null } });
 }

@@ -228,6 +228,33 @@ describe("a removal", () => {
   );
 });
 
+test.each([
+  ["its end is gone", (text: string) => text.replace("# END fleetwright: backup\n", "")],
+  ["its beginning is gone", (text: string) => text.replace("# BEGIN fleetwright: backup\n", "")],
+  ["it stands twice", (text: string) => text + text],
+  ["its marks changed places", () => ours("x").split("\n").slice(0, -1).toReversed().join("\n") + "\n"],
+])("a job of which %s by hand is told, and no line of others is taken for it", async (_name, edit) => {
+  const tabs = new Map([["root", theirs]]);
+  const state = new StateFixture(createMachine({ crontab: createCrontab(tabs) }));
+  await state.run("apply", declare([job]));
+  const edited = `${edit(tabs.get("root") ?? "")}@daily theirs-too\n`;
+  tabs.set("root", edited);
+  const refused = {
+    code: "HOST_ERROR",
+    message:
+      'The marks "# BEGIN fleetwright: backup" and "# END fleetwright: backup" in the crontab of the agent\'s user are not one pair.',
+  };
+  for (const wanted of [[job], [{ ...job, hour: 4 }], []])
+    for (const kind of ["plan", "apply"] as const) {
+      const { results } = await state.run(kind, declare(wanted));
+      expect(results).toMatchObject([refused]);
+      expect(tabs.get("root")).toBe(edited);
+    }
+  tabs.set("root", theirs + ours("@daily put right"));
+  await state.run("apply", []);
+  expect(tabs.get("root")).toBe(theirs);
+});
+
 describe("marked lines", () => {
   test.each<[string, string, string | null]>([
     ["stand between both marks", `a\n${ours("x")}b\n`, "x\n"],

@@ -66,3 +66,17 @@ test("a source goes from where it was made, though the machine has another packa
   state.host.files.removeDirectory(folders.apt);
   expect(snapshot(state.host, "/etc")).toEqual(before);
 });
+
+test("a source whose marks are not one pair any more is told, and no line of others is taken for it", async () => {
+  const state = machine();
+  await state.run("apply", version("apk"));
+  const path = "/etc/apk/repositories";
+  const written = state.read(path);
+  state.write(path, `${written.replace("# END fleetwright: site\n", "")}https://theirs-too.example.org\n`);
+  const edited = state.read(path);
+  for (const wanted of [version("apk"), []]) {
+    const { results } = await state.run("apply", wanted);
+    expect(results).toMatchObject([{ code: "HOST_ERROR", message: expect.stringContaining(path) as string }]);
+    expect(state.read(path)).toBe(edited);
+  }
+});

@@ -1,5 +1,5 @@
 /** How each package manager writes a source of packages: where, in which form, and how its index is fetched. */
-import { readMarked, writeMarked } from "../shared/marked-lines.ts";
+import { readMarked, requirePair, writeMarked } from "../shared/marked-lines.ts";
 
 /** A source as it is to be written. */
 export interface RepositorySource {
@@ -91,8 +91,12 @@ const apk: RepositoryLayout = {
     });
     return lines.map((line) => `${line}\n`).join("");
   },
-  sourceIn: (file, name) => readMarked(file ?? "", name),
+  sourceIn: (file, name) => {
+    requirePair(file ?? "", name, "/etc/apk/repositories");
+    return readMarked(file ?? "", name);
+  },
   withSource: (file, source, name) => {
+    requirePair(file ?? "", name, "/etc/apk/repositories");
     const text = writeMarked(file ?? "", name, source);
     return file === null && text === "" ? null : text;
   },

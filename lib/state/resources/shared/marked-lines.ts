@@ -1,4 +1,5 @@
 /** Lines of ours in a file of others, between two marks. Only lines between both marks are ours. */
+import { OrchestratorError } from "../../../errors.ts";
 
 /** The two marks of a name. */
 function marksOf(name: string): { begin: string; end: string } {
@@ -11,6 +12,24 @@ function locate(lines: readonly string[], name: string): { from: number; to: num
   const from = lines.indexOf(begin);
   const to = from === -1 ? -1 : lines.indexOf(end, from);
   return to === -1 ? null : { from, to };
+}
+
+/**
+ * Refuses a text in which a mark of a name is missing or stands twice: between a mark that was left over and the next one may be lines of
+ * others.
+ *
+ * @param where - What the text is, e.g. the path of a file.
+ * @throws {OrchestratorError} `HOST_ERROR`.
+ */
+export function requirePair(text: string, name: string, where: string): void {
+  const lines = text.split("\n");
+  const { begin, end } = marksOf(name);
+  const [begins, ends] = [begin, end].map((mark) => lines.filter((line) => line === mark).length);
+  if (begins === ends && (begins === 0 || (begins === 1 && locate(lines, name)))) return;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `The marks "${begin}" and "${end}" in ${where} are not one pair.`,
+    details: { name },
+  });
 }
 
 /** The text between the marks, with its line breaks; null where there is none. */
