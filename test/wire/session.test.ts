@@ -1,5 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { maxMessageBytes } from "../../lib/wire/limits.ts";
+import { messageLimits } from "../../lib/wire/message-limits.ts";
 import { agentExamples, orchestratorExamples, streamExample } from "./support/examples.ts";
 import { codeOf, establish } from "./support/peers.ts";
 
@@ -75,6 +77,24 @@ describe("a session", () => {
       "PAYLOAD_TOO_LARGE",
     );
   });
+
+  // Limits below 8 KiB are kept by the schemas of what is sent.
+  const counted = Object.entries(messageLimits).filter(
+    ([, { bytes }]) => bytes >= 8 * 1024 && bytes < maxMessageBytes,
+  );
+
+  // The signature of a command is no part of its text.
+  test.each(counted)(
+    "sends a %s whose text is as long as one may be, and none that is longer",
+    (type, { bytes }) => {
+      const isOurs = orchestratorExamples.some((example) => example.type === type);
+      const { agent, orchestrator } = establish();
+      const sender = isOurs ? orchestrator : agent;
+      const fill = (size: number) => ({ type, pad: "x".repeat(size - `{"type":"${type}","pad":""}`.length) });
+      expect(sender.encode(fill(bytes) as never).length).toBeGreaterThan(0);
+      expect(codeOf(() => sender.encode(fill(bytes + 1) as never))).toBe("PAYLOAD_TOO_LARGE");
+    },
+  );
 
   test("does not encode what is above 16 MiB", () => {
     const { agent } = establish();
