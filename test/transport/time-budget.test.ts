@@ -109,3 +109,17 @@ test("the book of budgets keeps no agent that has all its time again", async () 
   }
   expect(budgets.size).toBeLessThanOrEqual(1001);
 });
+
+test.each([0, 1500])("what an agent has taken is not forgotten for %i others that come and go", (others) => {
+  const clock = new WorkingClock();
+  const budgets = new TimeBudgets(clock, { perSecondMs: 100, savedMs: 1000 });
+  const work = (ms: number) => () => (clock.workedMs += ms);
+  // A tenth of what a piece takes has come back by its end.
+  for (const ms of [100, 400, 390]) budgets.spend("greedy", work(ms));
+  for (let index = 0; index < others; index += 1) budgets.spend(`agent-${index}`, () => {});
+  expect(budgets.isSpent("greedy")).toBe(false);
+  budgets.spend("greedy", work(190));
+  expect(budgets.isSpent("greedy")).toBe(false);
+  budgets.spend("greedy", work(190));
+  expect(budgets.isSpent("greedy")).toBe(true);
+});
