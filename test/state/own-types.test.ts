@@ -1,9 +1,11 @@
 /** Types of one's own: which may stand beside those that ship, and what is told of the others. */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { resolveResource } from "../../lib/state/definition.ts";
 import { ownTypesRule, resourceTypesWith } from "../../lib/state/own-types.ts";
 import { defineResourceType, type ResourceType } from "../../lib/state/resource-type.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
+import { StateFixture } from "../support/state-fixture.ts";
 
 const named = (type: string): ResourceType =>
   defineResourceType({
@@ -51,3 +53,44 @@ test.each([
 ])("of what is given in their place %# is told what it has to be", (own, faults) => {
   expect(ownTypesRule.faultsOf(own)).toEqual(faults);
 });
+
+test.each([
+  ["a number", 5],
+  ["an object", { property: "a" }],
+  ["a text", "changes"],
+  ["a list of null", [null]],
+  ["a list of what names no property", [{ before: 1, after: 2 }]],
+])(
+  "a check that answers with %s fails its resource alone, before an apply and after it",
+  async (_, answer) => {
+    for (const when of ["before", "after", "before, later", "after, later"]) {
+      let isApplied = false;
+      const check = (): unknown => {
+        const change = [{ property: "a", before: 1, after: 2 }];
+        const answers = when.startsWith("after") === isApplied ? answer : change;
+        return when.endsWith("later") ? Promise.resolve(answers) : answers;
+      };
+      const odd = {
+        ...named("odd"),
+        check: check as ResourceType["check"],
+        apply: () => void (isApplied = true),
+      };
+      const types = resourceTypesWith([odd]);
+      const desired = [
+        { type: "odd", on_failure: "continue" },
+        { type: "file", path: "/a" },
+      ].map((each) => {
+        const resolved = resolveResource(each, { module: "m", types });
+        return resolved.ok ? [resolved.resource] : [];
+      });
+      const state = new StateFixture();
+      const { status, results } = await state.run("apply", desired.flat(), { types });
+      expect(status).toBe("partial");
+      expect(results.map(({ type, outcome }) => [type, outcome])).toEqual([
+        ["odd", "failed"],
+        ["file", "changed"],
+      ]);
+      expect(results[0]?.code).toBe("INTERNAL");
+    }
+  },
+);

@@ -8,7 +8,7 @@ import type { Firing } from "../triggers.ts";
 import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.ts";
 import { cutByCancel } from "./cut-signal.ts";
 import { withDeadline } from "./deadline.ts";
-import { examine, timeoutOf } from "./examine.ts";
+import { examine, requireChanges, timeoutOf } from "./examine.ts";
 import { nameMissing } from "./missing-part.ts";
 import { observe } from "./observed-host.ts";
 import { declaredIdentity } from "./prepared.ts";
@@ -70,7 +70,8 @@ async function tryOnce(
       : type.apply(spec, found, host, signal);
   const verify = (signal: AbortSignal): void | Promise<void> => {
     const left = type.check(spec, run.host, signal);
-    return left instanceof Promise ? left.then(assertConverged) : assertConverged(left);
+    const assert = (changes: Change[]): void => assertConverged(requireChanges(changes, type));
+    return left instanceof Promise ? left.then(assert) : assert(left);
   };
   const cut = type.endsOnCancel === true ? cutByCancel(run) : null;
   const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: cut?.signal ?? run.deadline };

@@ -1,5 +1,6 @@
 /** Looking at resources: many in short slices, and several programs at once. */
 import type { Host } from "../../host/host.ts";
+import type { ResourceType } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
 import { Slices } from "./slices.ts";
@@ -53,7 +54,7 @@ export function look(item: StateItem, run: StateRun, host: Host): Seen | Promise
   try {
     if (type.checksWithPrograms !== true) {
       const changes = type.check(spec, host, run.stop);
-      if (Array.isArray(changes)) return { changes, error: null };
+      if (Array.isArray(changes)) return { changes: requireChanges(changes, type), error: null };
       looking = changes;
     }
   } catch (error) {
@@ -61,10 +62,21 @@ export function look(item: StateItem, run: StateRun, host: Host): Seen | Promise
   }
   const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
   const check = async (signal: AbortSignal): Promise<Change[]> => looking ?? type.check(spec, host, signal);
-  return Promise.resolve(withDeadline(limits, check)).then(
-    (changes) => ({ changes, error: null }),
-    (error: unknown) => ({ changes: null, error }),
-  );
+  const checking = Promise.resolve(withDeadline(limits, check));
+  return checking
+    .then((changes) => requireChanges(changes, type))
+    .then(
+      (changes) => ({ changes, error: null }),
+      (error: unknown) => ({ changes: null, error }),
+    );
+}
+
+/** Refuses what is no list of changes: of a program in JavaScript, a check may answer with anything, and the run would break off by it. */
+export function requireChanges(changes: unknown, { type }: Pick<ResourceType, "type">): Change[] {
+  const isOne = (each: unknown): boolean =>
+    typeof each === "object" && each !== null && typeof (each as Change).property === "string";
+  if (Array.isArray(changes) && changes.every(isOne)) return changes as Change[];
+  throw new TypeError(`The check of the type "${type}" answered with something else than a list of changes.`);
 }
 
 /** How long one try of an item may take, milliseconds. */
