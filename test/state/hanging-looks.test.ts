@@ -1,5 +1,5 @@
 /** A machine that answers no question, at each moment in which a run asks one: the question has an end, and the run goes on. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { resolveResource } from "../../lib/state/definition.ts";
 import { defineResourceType, type Prior, type ResourceType } from "../../lib/state/resource-type.ts";
@@ -23,13 +23,14 @@ class Thing {
   readonly #asked = { check: 0, capture: 0, apply: 0 };
   #hang = (): void => {};
 
-  constructor() {
+  /** @param checksWithPrograms - Whether its type says that a check starts programs; one that does not may wait, too. */
+  constructor(checksWithPrograms: boolean) {
     const type = defineResourceType<Spec>({
       type: "thing",
       summary: "A thing.",
       schema: z.strictObject({ value: z.string() }),
       identity: () => "thing",
-      checksWithPrograms: true,
+      checksWithPrograms,
       check: async ({ value }, _host, signal) => {
         await this.#ask("check", signal);
         return this.value === value ? [] : [{ property: "value", before: this.value, after: value }];
@@ -139,15 +140,25 @@ async function runHanging(thing: Thing, state: StateFixture, { at, seconds, fail
   return results.map(({ outcome }) => outcome);
 }
 
-test.each(Object.entries(desired))("%s", async (_what, row) => {
-  const [thing, state] = [new Thing(), new StateFixture(createMachine(), new FakeClock())];
-  expect(await runHanging(thing, state, row)).toEqual([row.outcome]);
-  expect(state.applied.length > 0).toBe(row.isOurs);
-});
+describe.each([
+  ["a type that checks with programs", true],
+  ["a type that does not say so", false],
+])("%s", (_name, checksWithPrograms) => {
+  // Without programs other checks are made in between.
+  const ofThese = ([what]: [string, Row]): boolean => checksWithPrograms || what === "the first check";
 
-test.each(Object.entries(removed))("of a removal: %s", async (_what, row) => {
-  const [thing, state] = [new Thing(), new StateFixture(createMachine(), new FakeClock())];
-  await state.run("apply", thing.declare("after"), { types: thing.types });
-  expect(await runHanging(thing, state, row)).toEqual([row.outcome]);
-  expect(state.applied.length > 0).toBe(row.isOurs);
+  test.each(Object.entries(desired).filter(ofThese))("%s", async (_what, row) => {
+    const thing = new Thing(checksWithPrograms);
+    const state = new StateFixture(createMachine(), new FakeClock());
+    expect(await runHanging(thing, state, row)).toEqual([row.outcome]);
+    expect(state.applied.length > 0).toBe(row.isOurs);
+  });
+
+  test.each(Object.entries(removed).filter(ofThese))("of a removal: %s", async (_what, row) => {
+    const thing = new Thing(checksWithPrograms);
+    const state = new StateFixture(createMachine(), new FakeClock());
+    await state.run("apply", thing.declare("after"), { types: thing.types });
+    expect(await runHanging(thing, state, row)).toEqual([row.outcome]);
+    expect(state.applied.length > 0).toBe(row.isOurs);
+  });
 });

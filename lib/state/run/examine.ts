@@ -50,25 +50,25 @@ export function look(item: StateItem, run: StateRun, host: Host): Seen | Promise
   const { target } = item;
   if (!target) return { changes: null, error: null };
   const { type, spec } = target;
-  let looking: Promise<Change[]> | null = null;
-  try {
-    if (type.checksWithPrograms !== true) {
-      const changes = type.check(spec, host, run.stop);
-      if (Array.isArray(changes)) return { changes: requireChanges(changes, type), error: null };
-      looking = changes;
-    }
-  } catch (error) {
-    return { changes: null, error };
-  }
   const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
-  const check = async (signal: AbortSignal): Promise<Change[]> => looking ?? type.check(spec, host, signal);
-  const checking = Promise.resolve(withDeadline(limits, check));
-  return checking
-    .then((changes) => requireChanges(changes, type))
-    .then(
-      (changes) => ({ changes, error: null }),
-      (error: unknown) => ({ changes: null, error }),
-    );
+  let atOnce: Change[] | null = null;
+  try {
+    const looking = withDeadline(limits, (signal) => {
+      const changes = type.check(spec, host, signal);
+      if (!Array.isArray(changes)) return Promise.resolve(changes);
+      return (atOnce = requireChanges(changes, type));
+    });
+    if (Array.isArray(looking)) return { changes: looking, error: null };
+    return looking
+      .then((changes) => requireChanges(changes, type))
+      .then(
+        (changes) => ({ changes, error: null }),
+        (error: unknown) => ({ changes: null, error }),
+      );
+  } catch (error) {
+    // What was looked at at once is an answer, also where the run is told to stop.
+    return atOnce ? { changes: atOnce, error: null } : { changes: null, error };
+  }
 }
 
 /** Refuses what is no list of changes: of a program in JavaScript, a check may answer with anything, and the run would break off by it. */
