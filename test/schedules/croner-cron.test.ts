@@ -17,6 +17,33 @@ function dueAfter(
   return due;
 }
 
+describe("a nickname", () => {
+  const fields = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+  };
+  // In Havana it is midnight twice, and in spring never.
+  const rows = ["Europe/Berlin", "America/Havana"].flatMap((zone) =>
+    Object.entries(fields).map(([nickname, same]) => [nickname, zone, same] as const),
+  );
+  it.each(rows)(
+    "%s is due in %s when its fields are, over both changes of the clock",
+    (nickname, zone, same) => {
+      for (const from of ["2030-03-08T00:00:00Z", "2030-10-25T00:00:00Z"]) {
+        const span = { from, count: nickname === "@hourly" ? 120 : 40 };
+        const due = dueAfter(same, zone, span);
+        expect(due.length).toBe(span.count);
+        for (const name of [nickname, nickname.toUpperCase(), ` ${nickname} `])
+          expect(dueAfter(name, zone, span)).toEqual(due);
+      }
+    },
+  );
+});
+
 describe("a schedule", () => {
   it.each<[string, string, string, string, string[]]>([
     [

@@ -166,3 +166,27 @@ it("secrets are listed by name, page by page, as each is read by itself", async 
     expect(found).toEqual(each);
   }
 });
+
+it("a name that comes and goes any number of times has no version twice, and takes none of before", async () => {
+  const versions: number[] = [];
+  const value_versions: number[] = [];
+  const note = ({ version, value_version }: Secret): void => {
+    versions.push(version);
+    if (value_versions.at(-1) !== value_version) value_versions.push(value_version);
+  };
+  for (let life = 0; life < 4; life += 1) {
+    note(await create());
+    for (let each = 0; each <= life; each += 1) note(await update({ value: `value ${life} ${each}` }));
+    note(await update({ description: `Life ${life}` }));
+    const current = versions.at(-1)!;
+    for (const old of versions.slice(0, -1))
+      for (const change of [
+        secrets().update(systemCaller, { name: "db", value: "old" }, { ifVersion: [old] }),
+        secrets().remove(systemCaller, { name: "db" }, { ifVersion: [old] }),
+      ])
+        await expect(change).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+    await secrets().remove(systemCaller, { name: "db" }, { ifVersion: [current] });
+  }
+  for (const numbers of [versions, value_versions])
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
+});
