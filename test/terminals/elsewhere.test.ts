@@ -97,6 +97,25 @@ describe("a terminal that another process holds", () => {
     );
   });
 
+  it("is never seen by an operator whose session ends while the way to it is opened", async () => {
+    const { scene, session_id, ticket, operator } = await opened();
+    await using _ = scene;
+    const { cluster } = scene.context;
+    const open = cluster.open.bind(cluster);
+    cluster.open = async (...way) => {
+      const pipe = await open(...way);
+      await scene.test.orchestrator.access.signOut(operator.caller);
+      await settleAll();
+      return pipe;
+    };
+    const viewer = scene.attach(session_id, ticket);
+    expect(await viewer.next("refused")).toMatchObject({ code: "UNAUTHENTICATED" });
+    await waitFor(async () =>
+      expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
+    );
+    expect(viewer.messages.map(({ type }) => type)).not.toContain("opened");
+  });
+
   it("is attached to again where the way between the processes broke, and nothing is missed", async () => {
     const { scene, caller, session_id, ticket } = await opened();
     await using _ = scene;
