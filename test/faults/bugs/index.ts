@@ -40,6 +40,7 @@ import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
 import { typeBugs } from "./type-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
+import { unseenBugs } from "./unseen-bugs.ts";
 import { usedBugs } from "./used-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
 import { wordBugs } from "./word-bugs.ts";
@@ -91,6 +92,7 @@ export const bugs: readonly Bug[] = [
   ...surfaceBugs,
   ...typeBugs,
   ...unnoticedBugs,
+  ...unseenBugs,
   ...usedBugs,
   ...versionBugs,
   ...wordBugs,

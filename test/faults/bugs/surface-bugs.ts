@@ -42,8 +42,8 @@ export const surfaceBugs: readonly Bug[] = [
   {
     name: "the stream of an operation goes on after its signal",
     file: "adapters/client/streams.ts",
-    from: `/watch\`, {}, signal)`,
-    to: `/watch\`, {})`,
+    from: `/watch\`, {}, left)`,
+    to: `/watch\`, {}, void left)`,
     tests: ["test/adapters/client/event-stream.test.ts"],
   },
   {
