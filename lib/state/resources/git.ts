@@ -25,6 +25,7 @@ import {
   type FoundClone,
   goingWith,
   isBeingRemoved,
+  hasOwnCommits,
   localChanges,
   refuse,
   type WantedClone,
@@ -201,6 +202,8 @@ async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): 
   if (found.kind === "clone" && !spec.force && !(await isBeingRemoved(spec, machine))) {
     const changed = await localChanges(spec, "normal", machine);
     if (changed > 0) throw refuse(spec.path, "holds new or changed files, which only force deletes");
+    if (await hasOwnCommits(spec, machine))
+      throw refuse(spec.path, "holds commits that its repository has not, which only force deletes");
   }
   return [removal];
 }

@@ -274,4 +274,18 @@ export const usedBugs: readonly Bug[] = [
     to: "const changes = type.check(spec, host, type.checksWithPrograms ? signal : run.stop);",
     tests: ["test/state/hanging-looks.test.ts"],
   },
+  {
+    name: "a clone goes with the commits that only it has",
+    file: "lib/state/resources/git.ts",
+    from: `    if (await hasOwnCommits(spec, machine))`,
+    to: `    if (!spec && (await hasOwnCommits(spec, machine)))`,
+    tests: ["test/state/resources/git-own-commits.test.ts"],
+  },
+  {
+    name: "a commit that was made where a clone stands counts as one of the repository",
+    file: "lib/state/resources/git/clone.ts",
+    from: `isCheckedOut ? own : [...own, "HEAD"]`,
+    to: `isCheckedOut ? own : own`,
+    tests: ["test/state/resources/git-own-commits.test.ts"],
+  },
 ];

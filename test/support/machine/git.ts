@@ -65,6 +65,11 @@ class ModelGit {
         return this.#checkout(rest.at(-1) ?? "");
       case "status":
         return this.#status(rest);
+      // Nobody makes commits of their own.
+      case "log":
+        return { stdout: "checkout: moving from main to what was wanted\n" };
+      case "rev-list":
+        return {};
       default:
         return { exitCode: 1, stderr: `git: '${verb}' is not a git command\n` };
     }

@@ -138,6 +138,22 @@ export async function localChanges(
   return stdout.split("\n").filter((line) => line !== "").length;
 }
 
+/**
+ * Whether a clone has commits that are on no branch of its remotes and no tag: on a branch of its own, in a stash, or made where it stands.
+ * What was checked out is none of these, though no branch may hold it: it may have been fetched by its hash.
+ */
+export async function hasOwnCommits(place: GitPlace, machine: Machine): Promise<boolean> {
+  const reflog = ["log", "--walk-reflogs", "-1", "--no-show-signature", "--format=%gs", "HEAD"];
+  // 128: there is no commit yet.
+  const newest = await askInClone(place, reflog, { ...machine, codes: [0, 128] });
+  const isCheckedOut = /^(?:(?:checkout|clone):|\s*$)/.test(newest.stdout);
+  const own = ["--exclude=refs/remotes/*", "--exclude=refs/tags/*", "--glob=refs/*"];
+  const tips = isCheckedOut ? own : [...own, "HEAD"];
+  const args = ["rev-list", "--max-count=1", ...tips, "--not", "--remotes", "--tags"];
+  const { stdout } = await askInClone(place, args, machine);
+  return /^[0-9a-f]{40}/.test(stdout);
+}
+
 /** How many submodules are not at the commit that is recorded for them. */
 export async function differingSubmodules(place: GitPlace, machine: Machine): Promise<number> {
   const { stdout } = await askInClone(place, ["submodule", "status", "--recursive"], machine);
