@@ -88,8 +88,6 @@ export class Context {
   served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
-  /** Whether verbs may be used: from the end of the start on, since until then what they tell and change is not all there. */
-  isStarted = false;
   /** Who makes what the start itself makes. */
   readonly starter: Caller = { ...systemCaller };
   /** Whether agents are being let go because the process is about to end: who is not here is not away. */
@@ -138,7 +136,7 @@ export class Context {
    * @throws {OrchestratorError} `UNAVAILABLE` before the orchestrator is started; `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
-    if (!this.isStarted && caller !== this.starter) return Promise.reject(notStarted());
+    if (!this.feed.isBegun && caller !== this.starter) return Promise.reject(notStarted());
     return this.#authorizer.authorize(caller, permission);
   }
 
@@ -153,7 +151,7 @@ export class Context {
 
   /** @throws {OrchestratorError} `UNAVAILABLE` before the orchestrator is started. */
   requireStarted(): void {
-    if (!this.isStarted) throw notStarted();
+    if (!this.feed.isBegun) throw notStarted();
   }
 
   /** The present instant, as every boundary writes it. */

@@ -205,7 +205,7 @@ export class Orchestrator {
       await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
-      this.#context.isStarted = true;
+      this.#context.feed.begin();
     } catch (error) {
       await this.#stop();
       throw error;
@@ -259,7 +259,7 @@ export class Orchestrator {
     this.#context.served = served;
   }
 
-  /** Hears of every event from now on, each after it is on disk; the function returned ends it. */
+  /** Hears of every event from now on, each after it is on disk, those of {@link start} at its end; the function returned ends it. */
   listen(listener: EventListener): () => void;
   /**
    * As above, of some events alone: the listener's event has the facts of these.
@@ -272,7 +272,7 @@ export class Orchestrator {
     listener: EventListener<MatchedType<Pattern>>,
   ): () => void;
   listen(...wanted: Listening): () => void {
-    return this.#context.feed.listen(toListener(...wanted));
+    return this.#context.feed.listenOnceBegun(toListener(...wanted));
   }
 
   /** The orchestrator's Ed25519 public key, 32 bytes: what agents pin. There from `start` on. */

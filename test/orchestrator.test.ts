@@ -1,5 +1,13 @@
 import { expect, it } from "vitest";
-import { LocalCluster, MemoryTransport, Orchestrator, silentLogger, systemCaller } from "fleetwright";
+import {
+  LocalCluster,
+  MemoryTransport,
+  nodeCrypto,
+  Orchestrator,
+  silentLogger,
+  systemCaller,
+  toHex,
+} from "fleetwright";
 import type { Logger } from "fleetwright";
 import { toSteadyLogger } from "fleetwright/ports";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
@@ -184,4 +192,35 @@ it("a verb of an orchestrator that never started, or whose start failed, is refu
   const never = new Orchestrator({ storage: new MemoryStorage({ clock, data }), transport, clock });
   await never.stop();
   await expect(never.agents.list(systemCaller)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
+it("a listener that asks for more of what it hears of the start is answered, in order, until it has had enough", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const adminPublicKeys = [1, 2, 3].map((byte) =>
+    toHex(nodeCrypto.createSigner(new Uint8Array(32).fill(byte)).publicKey),
+  );
+  const orchestrator = new Orchestrator({
+    storage,
+    transport: new MemoryTransport(),
+    clock,
+    adminPublicKeys,
+  });
+  const heard: string[] = [];
+  const answers: Promise<unknown>[] = [];
+  const end = orchestrator.listen(["operator.added"], ({ target }) => {
+    const operator_id = target!.id;
+    heard.push(operator_id);
+    answers.push(orchestrator.operators.get(systemCaller, { operator_id }));
+    if (heard.length === 2) end();
+  });
+  const all: string[] = [];
+  orchestrator.listen(["operator.added"], ({ target }) => void all.push(target!.id));
+  await orchestrator.start();
+  const { items } = await orchestrator.operators.list(systemCaller);
+  expect(all.toSorted()).toEqual(items.map(({ operator_id }) => operator_id).toSorted());
+  expect(all).toHaveLength(3);
+  expect(heard).toEqual(all.slice(0, 2));
+  expect(await Promise.all(answers)).toMatchObject(heard.map((operator_id) => ({ operator_id })));
+  await orchestrator.stop();
 });

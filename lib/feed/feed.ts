@@ -31,6 +31,8 @@ export class Feed {
   readonly #ids: Ids;
   readonly #followers = new Map<string, Follower[]>();
   readonly #listeners = new Set<(record: PlacedRecord) => void>();
+  /** What the listeners of the embedder are to be told once the start is over; null from then on. */
+  #held: (() => void)[] | null = [];
 
   constructor({ storage, logger, ids }: { storage: Storage; logger: Logger; ids: Ids }) {
     this.#storage = storage;
@@ -60,6 +62,34 @@ export class Feed {
     return this.listenToRecords((record) => {
       if ("event" in record) return listener(record.event);
     });
+  }
+
+  /**
+   * The same for a listener of the embedder. What happens during the start it hears when that is over: it may ask for more of what it
+   * hears, and until then no verb answers.
+   */
+  listenOnceBegun(listener: (event: OrchestratorEvent) => void): () => void {
+    let hears = true;
+    const end = this.listen((event) => {
+      if (this.#held === null) return listener(event);
+      this.#held.push(() => hears && this.#protect(() => listener(event), { event_type: event.event_type }));
+    });
+    return () => {
+      hears = false;
+      end();
+    };
+  }
+
+  /** Whether the start is over: until then what verbs tell and change is not all there. */
+  get isBegun(): boolean {
+    return this.#held === null;
+  }
+
+  /** Ends the start: tells the embedder's listeners what was kept for them. */
+  begin(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const tell of held) tell();
   }
 
   /** Has a listener hear of every entry of the log of events; the function returned ends it. */

@@ -105,6 +105,8 @@ export interface DeliveryDocument extends OfEpoch {
   given_up_at?: string;
   status_code?: number;
   error?: string;
+  /** The way that its channel had at the last attempt, as a hash: on another one it need not rest. */
+  way?: string;
 }
 
 /** What the feature keeps. */

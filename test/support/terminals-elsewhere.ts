@@ -42,7 +42,7 @@ export async function terminalsElsewhere(
   const agent = await startApprovedAgent(test, { ...newFolders(), clock });
   const { context: held } = servicesOf(test.orchestrator).operations.parts;
   const context = new Context({ ...held.options, cluster: here });
-  context.isStarted = true;
+  context.feed.begin();
   const endFeed = await context.feed.start();
   const endTime = await context.fleetTime.start();
   const services = createServices(context);

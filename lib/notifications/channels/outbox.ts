@@ -13,6 +13,7 @@ import { systemCaller } from "../../callers/caller.ts";
 import type { Timer } from "../../clock.ts";
 import { toTimestamp } from "../../clock.ts";
 import type { Context, EventInput } from "../../context.ts";
+import { toHex, toUtf8 } from "../../crypto/encoding.ts";
 import { isOrchestratorError } from "../../errors.ts";
 import { toJsonObject } from "../../json.ts";
 import type { StoredDocument, Write } from "../../storage/storage.ts";
@@ -50,7 +51,7 @@ export class Outbox {
   /** Channels whose messages are being delivered; true where there is something new meanwhile. */
   readonly #busy = new Map<string, boolean>();
   readonly #timers = new Map<string, Timer>();
-  /** The ways that channels went last; with another one a message waits no longer. */
+  /** The ways that channels had when they were last looked at for an attempt; with another one a message waits no longer. */
   readonly #ways = new Map<string, string>();
   /** What came of attempts that could not be written yet: the message is not sent again for that, as long as it is the same. */
   readonly #unwritten = new Map<string, { revision: number; outcome: Attempt }>();
@@ -114,7 +115,7 @@ export class Outbox {
   async #deliverNext(channelId: string): Promise<boolean> {
     const channel = this.#parts.book.get(channelId);
     if (!channel || !this.#duty.isMine || this.#stopping.signal.aborted) return false;
-    const way = wayOf(channel);
+    const way = this.#hashOf(channel);
     if (!channel.enabled) this.#ways.set(channelId, way);
     if (!channel.enabled) return false;
     const query = { index: "by_queue", equals: [channelId, "pending"], limit: 1 };
@@ -124,7 +125,9 @@ export class Outbox {
     if (epochs.isBefore(waiting.value)) return this.#giveUp(waiting);
     if (epochs.isPaused) return false;
     const waitMs = waiting.value.next_at - fleetTime.now();
-    if (waitMs > 0 && (this.#ways.get(channelId) ?? way) === way) {
+    // Another process, or an earlier life of this one, made the last attempt.
+    const last = this.#ways.get(channelId) ?? waiting.value.way ?? way;
+    if (waitMs > 0 && last === way) {
       this.#timers.get(channelId)?.cancel();
       this.#timers.set(
         channelId,
@@ -141,6 +144,10 @@ export class Outbox {
     await this.#write(channel, waiting, outcome);
     this.#unwritten.delete(waiting.key);
     return true;
+  }
+
+  #hashOf(channel: Readonly<ChannelDocument>): string {
+    return toHex(this.#context.crypto.sha256(toUtf8(wayOf(channel)))).slice(0, 16);
   }
 
   async #giveUp({ key, revision, value }: Waiting): Promise<true> {
@@ -172,7 +179,8 @@ export class Outbox {
     const isOver = permanent === true && !isChanged;
     const outcome = { delivered, permanent: isOver, said, pauseMs: retry_after_ms };
     const chance = crypto.randomBytes(1)[0]! / 255;
-    const after = { ...afterAttempt(before, outcome, { now: fleetTime.now(), chance }), last_attempt_at: at };
+    const made = { last_attempt_at: at, way: this.#hashOf(channel) };
+    const after = { ...afterAttempt(before, outcome, { now: fleetTime.now(), chance }), ...made };
     const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
     const is_failing = delivered
       ? false

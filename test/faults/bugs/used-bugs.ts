@@ -231,7 +231,7 @@ export const usedBugs: readonly Bug[] = [
   {
     name: "verbs answer before the start is over",
     file: "lib/context.ts",
-    from: `    if (!this.isStarted && caller !== this.starter) return Promise.reject(notStarted());\n`,
+    from: `    if (!this.feed.isBegun && caller !== this.starter) return Promise.reject(notStarted());\n`,
     tests: ["test/orchestrator.test.ts"],
   },
   {

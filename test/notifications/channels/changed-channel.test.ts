@@ -1,7 +1,11 @@
 /** A channel that was changed goes its new way at once: what became of the one before says nothing of it. */
 import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
-import type { TestOrchestrator } from "fleetwright/testing";
+import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { toJsonObject } from "../../../lib/json.ts";
+import type { ChannelDocument } from "../../../lib/notifications/documents.ts";
+import { storageSchema } from "../../../lib/storage-schema.ts";
+import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { deferred } from "../../support/deferred.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -80,4 +84,43 @@ it("a refusal for good by a receiver that is not that of the channel any more is
   const [delivery] = await deliveriesOf(test, id, ["delivered"]);
   expect(delivery!.attempts).toBe(2);
   expect(after.received).toHaveLength(1);
+});
+
+describe.each([
+  ["before the change", true],
+  ["after the change, before it is seen", false],
+])("where the process was started anew %s", (_, isBefore) => {
+  it("sends what waits at once all the same", async () => {
+    const down = await resting();
+    const up = await startReceiver((response) => response.end());
+    const clock = new FakeClock();
+    const data = new MemoryData();
+    const start = () => createNotifying({ clock, storage: new MemoryStorage({ clock, data }) });
+    const first = { ...(await start()), clock };
+    const { id } = await webhook(first, down.url, { events: ["operator.*"] });
+    await addOperator(first, "ada");
+    await pass(first, 3_000);
+    const [waiting] = await deliveriesOf(first, id, ["pending"]);
+    expect(waiting).toMatchObject({ attempts: 1, status_code: 503 });
+    await first.orchestrator.stop();
+    if (!isBefore) {
+      const storage = new MemoryStorage({ clock, data });
+      await storage.open(storageSchema);
+      const { value, revision } = (await storage.get<ChannelDocument>("channels", id))!;
+      const changed = { ...value, config: { ...value.config, url: up.url } };
+      await storage.commit([
+        { kind: "put", collection: "channels", key: id, value: toJsonObject(changed), expected: revision },
+      ]);
+      await storage.close();
+    }
+    await using second = { ...(await start()), clock };
+    await pass(second, 60_000);
+    if (isBefore) {
+      expect(down.received).toHaveLength(1);
+      await second.orchestrator.channels.update(systemCaller, { id, config: { url: up.url } });
+      await pass(second, 60_000);
+    }
+    await expect.poll(() => up.received.length, { timeout: 10_000 }).toBe(1);
+    expect(down.received).toHaveLength(1);
+  });
 });
