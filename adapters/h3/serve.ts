@@ -175,7 +175,7 @@ async function start(
       // This port or none: by default listhen takes another one where it is busy. A range that ends before it begins is empty.
       port: { port, ports: [], alternativePortRange: [1, 0], random: port === 0 },
       public: isPublic,
-      https: tls ?? false,
+      https: tls ? { cert: toBarePem(tls.cert), key: toBarePem(tls.key) } : false,
       ws: upgrade as never,
       // As in its own tests, listhen writes nothing to the console.
       isTest: true,
@@ -194,12 +194,18 @@ async function start(
   throw inUse();
 }
 
+/** Without what tools write above: listhen takes a text that begins with anything else for the name of a file. */
+function toBarePem(text: string): string {
+  return text.slice(Math.max(0, text.indexOf("-----BEGIN ")));
+}
+
 /** What TLS would say at the first connection, or listhen as a port that is taken. */
 function assertUsable(tls: Certificate): void {
   try {
     // OpenSSL takes an empty text for no certificate at all, and says nothing.
     const first = readPart("the certificate", () => new X509Certificate(tls.cert));
-    if (/^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m.test(tls.key))
+    const [firstKey = ""] = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?-----END /.exec(tls.key) ?? [];
+    if (/^-----BEGIN ENCRYPTED |^Proc-Type: 4,ENCRYPTED/m.test(firstKey))
       throw new Error("the private key needs a passphrase, which the server has no way to ask for");
     const key = readPart("the private key", () => createPrivateKey(tls.key));
     if (!first.checkPrivateKey(key))

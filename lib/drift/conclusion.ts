@@ -115,12 +115,13 @@ function toState(
  */
 async function previousOf(
   context: Context,
-  { drift_id, trigger, status }: DriftDocument,
+  { drift_id, trigger, status, error }: DriftDocument,
   { scheduled_id }: Readonly<DriftStateDocument>,
 ): Promise<DriftDocument | null> {
   if (trigger !== "scheduled" || scheduled_id === undefined || scheduled_id === drift_id) return null;
   const previous = await context.storage.get<DriftDocument>("drift_records", scheduled_id);
-  return previous?.value.status === status ? previous.value : null;
+  const isSame = previous?.value.status === status && previous.value.error?.code === error?.code;
+  return isSame ? previous.value : null;
 }
 
 /** What it compared with may be known of nowhere else by now: a machine can be away for longer than its applies are kept. */

@@ -183,8 +183,8 @@ export class AuditForwarding {
     if (attempts === 0) this.#attempts.delete(channel.id);
     if (attempts > 0) this.#attempts.set(channel.id, attempts);
     const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
-    const isFailing =
-      attempts > 0 && (wasFailing || last?.attempt.permanent === true || attempts >= failingAttempts);
+    const isRefused = last?.attempt.permanent === true && last.attempt.way === wayOf(channel);
+    const isFailing = attempts > 0 && (wasFailing || isRefused || attempts >= failingAttempts);
     if (last) {
       const { delivered, status_code, error } = last.attempt;
       const said = {

@@ -84,7 +84,7 @@ interface SmtpError {
 
 function toOutcome({ code, originalCode, responseCode, command }: SmtpError): Outcome {
   // Without encryption it may be anybody who refuses it: another time it may be the server.
-  const isUnknown = command === "EHLO" && responseCode !== undefined && responseCode >= 500;
+  const isUnknown = command === "EHLO" && (responseCode === 500 || responseCode === 502);
   if (command === "STARTTLS" || code === "ETLS" || isUnknown)
     return { delivered: false, error: "STARTTLS could not be agreed" };
   if (responseCode === undefined) return { delivered: false, error: wordsOf(code, originalCode) };

@@ -108,6 +108,30 @@ it.each<[string, (client: Client, signal: AbortSignal) => AsyncGenerator<unknown
   expect(await waiting).toEqual({ done: true, value: undefined });
 });
 
+it.each<[string, (client: Client) => AsyncGenerator<unknown, void>]>([
+  ["events", (client) => client.events.stream()],
+  ["an operation", (client) => client.operations.watch("an-id")],
+])("the stream of %s ends when it is left while it waits, and lets its connection go", async (_, open) => {
+  let isCancelled = false;
+  const client = createClient({
+    url: "https://fleet.test",
+    token: "t",
+    fetch: async () =>
+      new Response(
+        new ReadableStream({
+          start: (control) => control.enqueue(Buffer.from('id: 1\ndata: {"type":"position"}\n\n')),
+          cancel: () => void (isCancelled = true),
+        }),
+      ),
+  });
+  const stream = open(client);
+  expect((await stream.next()).value).toEqual({ type: "position" });
+  const waiting = stream.next();
+  expect(await stream.return()).toEqual({ done: true, value: undefined });
+  expect(await waiting).toEqual({ done: true, value: undefined });
+  expect(isCancelled).toBe(true);
+});
+
 describe("a stream whose reader can't sign in", () => {
   const sign = (): Promise<never> => Promise.reject(new Error("There is no ssh-agent."));
 

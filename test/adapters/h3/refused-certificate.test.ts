@@ -1,6 +1,8 @@
 /** A certificate that can't be used is refused in words that say which of the two files is wrong, and how. */
-import { createPrivateKey } from "node:crypto";
-import { beforeAll, expect, it } from "vitest";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:tls";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp, type Certificate } from "../../../adapters/h3/serve.ts";
 import { createCertificate } from "../../support/certificate.ts";
@@ -43,4 +45,28 @@ it.each<[string, () => Partial<Certificate>, string]>([
     code: "CONFIGURATION_INVALID",
     message: expect.stringContaining(words),
   });
+});
+
+it.each<[string, (pem: string) => string]>([
+  ["what a tool tells of it above", (pem) => `Bag Attributes\n    friendlyName: server\n${pem}`],
+  ["a text of it above", (pem) => `Certificate:\n    Data:\n        Version: 3 (0x2)\n${pem}`],
+  ["a mark of the byte order", (pem) => `\uFEFF${pem}`],
+  ["lines that end as in Windows", (pem) => pem.replaceAll("\n", "\r\n")],
+])("a pair with %s is used as it is", async (_what, write) => {
+  const app = createApp({ router: toyRouter, createContext: toyContexts(new Toy()), isReady: () => true });
+  const tls = { cert: write(own.cert), key: write(own.key) };
+  const server = await listenApp(app, { port: 0, tls });
+  onTestFinished(() => server.close());
+  const socket = connect({ port: server.port, host: "127.0.0.1", ca: own.cert });
+  await once(socket, "secureConnect");
+  const shown = socket.getPeerX509Certificate()?.fingerprint256;
+  socket.destroy();
+  expect(shown).toBe(new X509Certificate(own.cert).fingerprint256);
+});
+
+it("a key behind which stands one that needs a passphrase is used", async () => {
+  const app = createApp({ router: toyRouter, createContext: toyContexts(new Toy()), isReady: () => true });
+  const tls = { ...own, key: `${own.key}\n${encrypted("pkcs8")}` };
+  const server = await listenApp(app, { port: 0, tls });
+  await server.close();
 });

@@ -4,9 +4,9 @@ import { emailChannelType } from "../../../lib/notifications/senders/email.ts";
 import { startSocketServer } from "../../support/receiver.ts";
 import { send } from "./scene.ts";
 
-const answers: Record<string, string> = { EHLO: "502 what?", DATA: "354 go on", QUIT: "221 bye" };
+const answers: Record<string, string> = { DATA: "354 go on", QUIT: "221 bye" };
 
-async function startOldServer() {
+async function startOldServer(ehlo = "502 what?") {
   const lines: string[] = [];
   const { port } = await startSocketServer((socket) => {
     socket.write("220 old\r\n");
@@ -16,7 +16,7 @@ async function startOldServer() {
         lines.push(line);
         if (isMail && line !== ".") continue;
         isMail = line === "DATA";
-        socket.write(`${answers[line.split(" ")[0]!] ?? "250 ok"}\r\n`);
+        socket.write(`${{ ...answers, EHLO: ehlo }[line.split(" ")[0]!] ?? "250 ok"}\r\n`);
       }
     });
   });
@@ -31,6 +31,11 @@ describe("a server that knows no EHLO", () => {
     expect(attempt).toMatchObject({ delivered: false, error: "STARTTLS could not be agreed" });
     expect(attempt.permanent).toBeUndefined();
     expect(lines.some((line) => line.startsWith("MAIL"))).toBe(false);
+  });
+
+  it("is none where it lets this client in for nothing", async () => {
+    const { config } = await startOldServer("550 not from there");
+    expect(await send(emailChannelType, config)).toMatchObject({ status_code: 550, permanent: true });
   });
 
   it("gets a mail without encryption where that is wanted", async () => {

@@ -242,7 +242,7 @@ test.each([
   const refused = {
     code: "HOST_ERROR",
     message:
-      'The marks "# BEGIN fleetwright: backup" and "# END fleetwright: backup" in the crontab of the agent\'s user are not one pair.',
+      'The marks "# BEGIN fleetwright: backup" and "# END fleetwright: backup" in the crontab of the agent\'s user are not one pair: make them one around our lines, or take all of them out.',
   };
   for (const wanted of [[job], [{ ...job, hour: 4 }], []])
     for (const kind of ["plan", "apply"] as const) {

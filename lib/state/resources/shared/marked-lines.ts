@@ -27,7 +27,7 @@ export function requirePair(text: string, name: string, where: string): void {
   const [begins, ends] = [begin, end].map((mark) => lines.filter((line) => line === mark).length);
   if (begins === ends && (begins === 0 || (begins === 1 && locate(lines, name)))) return;
   throw new OrchestratorError("HOST_ERROR", {
-    message: `The marks "${begin}" and "${end}" in ${where} are not one pair.`,
+    message: `The marks "${begin}" and "${end}" in ${where} are not one pair: make them one around our lines, or take all of them out.`,
     details: { name },
   });
 }
