@@ -224,12 +224,6 @@ export const equivalents: readonly Equivalent[] = [
     reason: "To wait for nothing takes one step more.",
   },
   {
-    file: "lib/state/run/examine.ts",
-    line: `if (type.checksWithPrograms !== true) {`,
-    replacement: `false`,
-    reason: "A look that needs no waiting finds the same when it is waited for.",
-  },
-  {
     file: "lib/state/run/fights.ts",
     line: `if (lost === null || other.isOneLine !== true) return true;`,
     replacement: `true`,

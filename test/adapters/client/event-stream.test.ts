@@ -84,53 +84,35 @@ describe("the client's stream of events", () => {
   });
 });
 
-it.each<[string, (client: Client, signal: AbortSignal) => AsyncGenerator<unknown, void>]>([
+const streams: [string, (client: Client, signal: AbortSignal) => AsyncGenerator<unknown, void>][] = [
   ["events", (client, signal) => client.events.stream({}, signal)],
   ["an operation", (client, signal) => client.operations.watch("an-id", signal)],
   ["any path", (client, signal) => client.watch("/events", {}, signal)],
-])("a stream of %s ends its request when its signal is aborted", async (_what, open) => {
-  let isCancelled = false;
-  const body = new ReadableStream<Uint8Array>({
-    start: (stream) => stream.enqueue(new TextEncoder().encode('data: {"type":"position"}\n\n')),
-    cancel: () => void (isCancelled = true),
-  });
-  const client = createClient({
-    url: "http://127.0.0.1:1",
-    token: "fw_x",
-    fetch: async () => new Response(body),
-  });
-  const controller = new AbortController();
-  const stream = open(client, controller.signal);
-  expect((await stream.next()).value).toEqual({ type: "position" });
-  const waiting = stream.next();
-  controller.abort();
-  expect(isCancelled).toBe(true);
-  expect(await waiting).toEqual({ done: true, value: undefined });
-});
-
-it.each<[string, (client: Client) => AsyncGenerator<unknown, void>]>([
-  ["events", (client) => client.events.stream()],
-  ["an operation", (client) => client.operations.watch("an-id")],
-])("the stream of %s ends when it is left while it waits, and lets its connection go", async (_, open) => {
-  let isCancelled = false;
-  const client = createClient({
-    url: "https://fleet.test",
-    token: "t",
-    fetch: async () =>
-      new Response(
-        new ReadableStream({
-          start: (control) => control.enqueue(Buffer.from('id: 1\ndata: {"type":"position"}\n\n')),
-          cancel: () => void (isCancelled = true),
-        }),
-      ),
-  });
-  const stream = open(client);
-  expect((await stream.next()).value).toEqual({ type: "position" });
-  const waiting = stream.next();
-  expect(await stream.return()).toEqual({ done: true, value: undefined });
-  expect(await waiting).toEqual({ done: true, value: undefined });
-  expect(isCancelled).toBe(true);
-});
+];
+const ends = ["its signal is aborted", "it is left while it waits"] as const;
+it.each(streams.flatMap(([what, open]) => ends.map((end) => [what, end, open] as const)))(
+  "a stream of %s ends its request when %s",
+  async (_what, end, open) => {
+    let isCancelled = false;
+    const body = new ReadableStream<Uint8Array>({
+      start: (stream) => stream.enqueue(new TextEncoder().encode('data: {"type":"position"}\n\n')),
+      cancel: () => void (isCancelled = true),
+    });
+    const client = createClient({
+      url: "http://127.0.0.1:1",
+      token: "fw_x",
+      fetch: async () => new Response(body),
+    });
+    const controller = new AbortController();
+    const stream = open(client, controller.signal);
+    expect((await stream.next()).value).toEqual({ type: "position" });
+    const waiting = stream.next();
+    if (end === "its signal is aborted") controller.abort();
+    else await stream.return();
+    expect(isCancelled).toBe(true);
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  },
+);
 
 describe("a stream whose reader can't sign in", () => {
   const sign = (): Promise<never> => Promise.reject(new Error("There is no ssh-agent."));

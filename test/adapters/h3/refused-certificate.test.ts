@@ -68,5 +68,6 @@ it("a key behind which stands one that needs a passphrase is used", async () => 
   const app = createApp({ router: toyRouter, createContext: toyContexts(new Toy()), isReady: () => true });
   const tls = { ...own, key: `${own.key}\n${encrypted("pkcs8")}` };
   const server = await listenApp(app, { port: 0, tls });
+  expect(server.url).toMatch(/^https:/);
   await server.close();
 });

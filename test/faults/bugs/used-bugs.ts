@@ -184,7 +184,7 @@ export const usedBugs: readonly Bug[] = [
   {
     name: "a message waits as long as the way before asked for",
     file: "lib/notifications/channels/outbox.ts",
-    from: " && (this.#ways.get(channelId) ?? way) === way",
+    from: " && last === way",
     tests: ["test/notifications/channels/changed-channel.test.ts"],
   },
   {
@@ -287,5 +287,25 @@ export const usedBugs: readonly Bug[] = [
     from: `isCheckedOut ? own : [...own, "HEAD"]`,
     to: `isCheckedOut ? own : own`,
     tests: ["test/state/resources/git-own-commits.test.ts"],
+  },
+  {
+    name: "the way of the last attempt is forgotten with the process that made it",
+    file: "lib/notifications/channels/outbox.ts",
+    from: " ?? waiting.value.way",
+    tests: ["test/notifications/channels/changed-channel.test.ts"],
+  },
+  {
+    name: "a listener hears what happens during the start before it may ask for more",
+    file: "lib/feed/feed.ts",
+    from: `if (this.#held === null) return listener(event);`,
+    to: `if (this.#held !== undefined) return listener(event);`,
+    tests: ["test/orchestrator.test.ts"],
+  },
+  {
+    name: "what stands above a certificate is taken for the name of a file",
+    file: "adapters/h3/serve.ts",
+    from: `Math.max(0, text.indexOf("-----BEGIN "))`,
+    to: `0`,
+    tests: ["test/adapters/h3/refused-certificate.test.ts"],
   },
 ];
