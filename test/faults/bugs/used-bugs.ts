@@ -284,8 +284,15 @@ export const usedBugs: readonly Bug[] = [
   {
     name: "a commit that was made where a clone stands counts as one of the repository",
     file: "lib/state/resources/git/clone.ts",
-    from: `isCheckedOut ? own : [...own, "HEAD"]`,
-    to: `isCheckedOut ? own : own`,
+    from: `isMadeHere(moves.split("\\n")) ? [...own, "HEAD"] : own`,
+    to: `isMadeHere(moves.split("\\n")) ? own : own`,
+    tests: ["test/state/resources/git-own-commits.test.ts"],
+  },
+  {
+    name: "a commit that a shallow clone was reset to counts as one of its own",
+    file: "lib/state/resources/git/clone.ts",
+    from: `checkout|clone|reset`,
+    to: `checkout|clone`,
     tests: ["test/state/resources/git-own-commits.test.ts"],
   },
   {

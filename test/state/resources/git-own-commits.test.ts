@@ -45,6 +45,16 @@ describe.runIf(hasGit)("a clone that is no longer wanted", () => {
       },
     ],
     ["where it stands", (clone) => commitIn(clone)],
+    [
+      "where it stands, which somebody left and came back to",
+      (clone) => {
+        commitIn(clone);
+        const own = git(clone, "rev-parse", "HEAD");
+        git(clone, "checkout", "-q", "--detach", "origin/main");
+        git(clone, "checkout", "-q", own);
+        git(clone, "reset", "-q", "--hard");
+      },
+    ],
     ["in a stash", (clone) => (writeFileSync(join(clone, "page"), "mine"), void git(clone, "stash", "-q"))],
     ["as a note", (clone) => void git(clone, "notes", "add", "-m", "seen")],
   ])("stays with a commit %s, until that is given away, or with force", async (_, make) => {
@@ -86,8 +96,14 @@ describe.runIf(hasGit)("a clone that is no longer wanted", () => {
     if (depth === undefined) git(clone.path, "branch", "at-the-tag", "origin/main", "--no-track");
     await clone.run({ ...shallow, revision: revision === "a hash" ? first : revision });
     const third = commit("three");
-    git(clone.path, "fetch", "-q", ...(depth ? ["--depth=1"] : []));
+    // A shallow clone has no branch of its remote then, and no tag: what it stands at is on none.
+    if (depth === undefined) git(clone.path, "fetch", "-q");
     await clone.run({ ...shallow, revision: revision === "a hash" ? third : revision });
+    // Somebody changed a file and undid that, and went back to a commit that was there before.
+    writeFileSync(join(clone.path, "page"), "mine");
+    git(clone.path, "stash", "-q");
+    git(clone.path, "stash", "drop", "-q");
+    git(clone.path, "reset", "-q", "--hard", first);
     expect(await clone.run(null)).toMatchObject({ outcome: "changed" });
     expect(existsSync(clone.path)).toBe(false);
   });

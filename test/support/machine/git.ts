@@ -67,7 +67,7 @@ class ModelGit {
         return this.#status(rest);
       // Nobody makes commits of their own.
       case "log":
-        return { stdout: "checkout: moving from main to what was wanted\n" };
+        return { stdout: `${this.#head() ?? ""} checkout: moving from main to what was wanted\n` };
       case "rev-list":
         return {};
       default:

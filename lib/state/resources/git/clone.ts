@@ -143,15 +143,21 @@ export async function localChanges(
  * What was checked out is none of these, though no branch may hold it: it may have been fetched by its hash.
  */
 export async function hasOwnCommits(place: GitPlace, machine: Machine): Promise<boolean> {
-  const reflog = ["log", "--walk-reflogs", "-1", "--no-show-signature", "--format=%gs", "HEAD"];
+  const reflog = ["log", "--walk-reflogs", "-1000", "--no-show-signature", "--format=%H %gs", "HEAD"];
   // 128: there is no commit yet.
-  const newest = await askInClone(place, reflog, { ...machine, codes: [0, 128] });
-  const isCheckedOut = /^(?:(?:checkout|clone):|\s*$)/.test(newest.stdout);
+  const { stdout: moves } = await askInClone(place, reflog, { ...machine, codes: [0, 128] });
   const own = ["--exclude=refs/remotes/*", "--exclude=refs/tags/*", "--glob=refs/*"];
-  const tips = isCheckedOut ? own : [...own, "HEAD"];
+  const tips = isMadeHere(moves.split("\n")) ? [...own, "HEAD"] : own;
   const args = ["rev-list", "--max-count=1", ...tips, "--not", "--remotes", "--tags"];
   const { stdout } = await askInClone(place, args, machine);
   return /^[0-9a-f]{40}/.test(stdout);
+}
+
+/** Whether some move of HEAD to where it stands made that commit: all but those that go to one that was there before. */
+function isMadeHere(moves: readonly string[]): boolean {
+  const [head = ""] = (moves[0] ?? "").split(" ");
+  const toHead = moves.filter((move) => head !== "" && move.startsWith(`${head} `));
+  return toHead.some((move) => !/^(?:checkout|clone|reset):/.test(move.slice(head.length + 1)));
 }
 
 /** How many submodules are not at the commit that is recorded for them. */
