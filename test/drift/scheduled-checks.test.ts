@@ -89,6 +89,28 @@ describe("a scheduled drift check", () => {
     expect(scene.test.loggedErrors).toEqual([]);
   });
 
+  it("that failed for another reason than the one before is kept beside it", async () => {
+    await using scene = await createScene(1);
+    const [member] = scene.agents;
+    await applyTo(scene, member);
+    const codes = ["HOST_ERROR", "HOST_ERROR", "STORAGE_FULL", "HOST_ERROR"];
+    for (const code of codes) {
+      const count = member!.agent.commands.filter(isCheck).length;
+      await pass(
+        scene.clock,
+        2 * intervalSeconds * 1000,
+        () => member!.agent.commands.filter(isCheck).length > count,
+      );
+      const { operation_id } = await member!.agent.next("check");
+      const error = { code, message: "It could not look." };
+      member!.agent.link.send({ ...emptyResult(operation_id), status: "failed", error });
+      await member!.agent.next("ack");
+      await settle();
+    }
+    const kept = (await recordsOf(scene, member)).map(({ error }) => error?.code);
+    expect(kept).toEqual(["HOST_ERROR", "STORAGE_FULL", "HOST_ERROR"]);
+  });
+
   it("is not made within five minutes after an apply, but then", async () => {
     await using scene = await createScene(1);
     const [member] = scene.agents;

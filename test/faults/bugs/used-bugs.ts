@@ -315,4 +315,17 @@ export const usedBugs: readonly Bug[] = [
     to: `0`,
     tests: ["test/adapters/h3/refused-certificate.test.ts"],
   },
+  {
+    name: "a scheduled check that failed for another reason takes the place of the one before",
+    file: "lib/drift/conclusion.ts",
+    from: ` && previous.value.error?.code === error?.code`,
+    tests: ["test/drift/scheduled-checks.test.ts"],
+  },
+  {
+    name: "a refusal of the receiver before is one of the channel that forwards",
+    file: "lib/notifications/channels/audit-forwarding.ts",
+    from: `last?.attempt.permanent === true && last.attempt.way === wayOf(channel)`,
+    to: `last?.attempt.permanent === true`,
+    tests: ["test/notifications/channels/changed-channel.test.ts"],
+  },
 ];

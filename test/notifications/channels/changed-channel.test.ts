@@ -86,6 +86,31 @@ it("a refusal for good by a receiver that is not that of the channel any more is
   expect(after.received).toHaveLength(1);
 });
 
+it("nor is it one of the channel where that forwards the audit log", async () => {
+  const asked = deferred<undefined>();
+  const changed = deferred<undefined>();
+  const before = await startReceiver((response) => {
+    asked.resolve(undefined);
+    void changed.promise.then(() => response.writeHead(404).end());
+  });
+  const after = await startReceiver((response) => response.end());
+  await using test = await createNotifying();
+  const { id } = await webhook(test, before.url, { source: "audit", events: ["operator.*"] });
+  await addOperator(test, "ada");
+  await pass(test, 3_000);
+  await asked.promise;
+  await test.orchestrator.channels.update(systemCaller, { id, config: { url: after.url } });
+  changed.resolve(undefined);
+  await vi.waitFor(
+    async () => {
+      await pass(test, 1_000);
+      expect(after.received).toHaveLength(1);
+    },
+    { timeout: 30_000, interval: 10 },
+  );
+  expect(test.events.map(({ event_type }) => event_type)).not.toContain("channel.failed");
+});
+
 describe.each([
   ["before the change", true],
   ["after the change, before it is seen", false],
