@@ -10,9 +10,12 @@ export interface Clock {
   now(): number;
   /** Milliseconds from some start, never backwards: use it for durations and deadlines. */
   monotonic(): number;
-  /** Calls back once after a delay in milliseconds. */
+  /** Calls back once after a delay in milliseconds, of any length: when {@link Clock.monotonic} has moved on by that much, or later. */
   setTimer(delayMs: number, callback: () => void): Timer;
 }
+
+/** The longest delay that a timeout of Node holds, 24.8 days: one that is longer ends at once. It may also end a millisecond early. */
+const longestTimeoutMs = 2_147_483_647;
 
 /**
  * Makes a clock of the process's own time.
@@ -24,8 +27,17 @@ export function createSystemClock({ keepsAlive }: { keepsAlive: boolean }): Cloc
     now: () => Date.now(),
     monotonic: () => performance.now(),
     setTimer(delayMs, callback) {
-      const timer = setTimeout(callback, delayMs);
-      if (!keepsAlive) timer.unref();
+      const dueMs = performance.now() + delayMs;
+      const arm = (leftMs: number): NodeJS.Timeout => {
+        const armed = setTimeout(look, Math.min(leftMs, longestTimeoutMs));
+        return keepsAlive ? armed : armed.unref();
+      };
+      const look = (): void => {
+        const leftMs = dueMs - performance.now();
+        if (leftMs > 0) timer = arm(leftMs);
+        else callback();
+      };
+      let timer = arm(delayMs);
       return { cancel: () => clearTimeout(timer) };
     },
   };

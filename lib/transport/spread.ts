@@ -17,15 +17,15 @@ export function spread<Item>(
   { clock, overMs, each }: { clock: Clock; overMs: number; each: (item: Item) => void },
 ): Spread {
   const startMs = clock.monotonic();
-  const stepMs = Math.max(leastStepMs, overMs / Math.max(1, items.length));
+  const dueMs = (index: number): number => (overMs * (index + 1)) / items.length;
   let next = 0;
   let timer: Timer | undefined;
   let finish = (): void => {};
   const done = new Promise<void>((resolve) => (finish = resolve));
   const step = (): void => {
-    const share = overMs === 0 ? 1 : Math.min(1, (clock.monotonic() - startMs) / overMs);
-    for (const due = Math.floor(items.length * share); next < due; next += 1) each(items[next]!);
-    if (next < items.length) timer = clock.setTimer(stepMs, step);
+    const passedMs = clock.monotonic() - startMs;
+    for (; next < items.length && dueMs(next) <= passedMs; next += 1) each(items[next]!);
+    if (next < items.length) timer = clock.setTimer(Math.max(leastStepMs, dueMs(next) - passedMs), step);
     else finish();
   };
   step();

@@ -6,9 +6,6 @@ import type { Logger } from "../logger.ts";
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
 
-/** The longest delay that a timer holds, 24.8 days; a longer one is taken in parts. */
-const longestTimerMs = 2_147_483_647;
-
 type Work = () => Promise<unknown>;
 
 export class BackgroundWork {
@@ -56,23 +53,18 @@ export class BackgroundWork {
   }
 
   #later(delayMs: number, callback: () => void): Timer {
-    let timer: Timer = { cancel: () => {} };
+    if (this.#stopped) return { cancel: () => {} };
+    const timer = this.#clock.setTimer(Math.max(0, delayMs), () => {
+      this.#timers.delete(handle);
+      callback();
+    });
     const handle: Timer = {
       cancel: () => {
         timer.cancel();
         this.#timers.delete(handle);
       },
     };
-    const arm = (leftMs: number): void => {
-      timer = this.#clock.setTimer(Math.min(Math.max(0, leftMs), longestTimerMs), () => {
-        if (leftMs > longestTimerMs) return arm(leftMs - longestTimerMs);
-        this.#timers.delete(handle);
-        callback();
-      });
-    };
-    if (this.#stopped) return handle;
     this.#timers.add(handle);
-    arm(delayMs);
     return handle;
   }
 }

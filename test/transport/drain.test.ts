@@ -50,6 +50,22 @@ test("agents are let go one after the other, spread evenly over the time", async
   expect(clock.pendingTimers).toBe(0);
 });
 
+test.each([1, 2, 3, 7])(
+  "the last of %d is let go when the time is over, by a clock whose timers come early",
+  async (count) => {
+    const { transport, clock, left, fleet } = await scene();
+    await fleet(count);
+    const setTimer = clock.setTimer.bind(clock);
+    clock.setTimer = (delayMs, callback) => setTimer(delayMs - 0.5, callback);
+    const drained = transport.drain(10_000);
+    await clock.advance(10_020);
+    expect(left).toHaveLength(count);
+    expect(left.at(-1)!.atMs).toBeGreaterThanOrEqual(10_000);
+    await drained;
+    await transport.stop();
+  },
+);
+
 test("more agents than steps leave several at a time, and all in time", async () => {
   const { transport, clock, left, fleet } = await scene();
   await fleet(50);
