@@ -78,22 +78,32 @@ export class SnapshotFile implements Adapter<Snapshot> {
 
   async write(snapshot: Snapshot): Promise<void> {
     const draft = `${this.#path}.tmp`;
-    const file = await this.#disk.open(draft, "replace");
-    let bytes = 0;
+    let bytes: number;
     try {
+      bytes = await this.#writeWhole(draft, snapshot);
+      await this.#disk.rename(draft, this.#path);
+    } catch (error) {
+      // Nobody reads it, and on a full disk it would take what little space there is.
+      await this.#disk.remove(draft).catch(() => {});
+      throw error;
+    }
+    await this.#disk.syncFolder(dirname(this.#path));
+    this.#bytes = bytes;
+  }
+
+  /** Makes a new file. Resolves with its size, when it is on disk. */
+  async #writeWhole(path: string, snapshot: Snapshot): Promise<number> {
+    const file = await this.#disk.open(path, "replace");
+    try {
+      let bytes = 0;
       for (const chunk of snapshotChunks(snapshot)) {
         await file.write(chunk, bytes);
         bytes += chunk.length;
       }
       await file.sync();
-    } catch (error) {
+      return bytes;
+    } finally {
       await file.close();
-      await this.#disk.remove(draft);
-      throw error;
     }
-    await file.close();
-    await this.#disk.rename(draft, this.#path);
-    await this.#disk.syncFolder(dirname(this.#path));
-    this.#bytes = bytes;
   }
 }

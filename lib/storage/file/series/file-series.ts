@@ -205,8 +205,10 @@ export class FileSeries implements SeriesStorage {
     const rows = [owner.sealing, owner.head].flatMap((head) => head?.rows() ?? []);
     const found = new NewestRow(since);
     found.add(tableOf(rows));
+    // The newest first, also of those that end at one time.
     const chunks = heldChunks(owner)
       .filter(({ chunk }) => chunk.to >= found.at)
+      .reverse()
       .sort((a, b) => b.chunk.to - a.chunk.to);
     let read = 0;
     for await (const table of this.#readChunks(owner, chunks, { together: 1 })) {

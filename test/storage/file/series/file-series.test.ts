@@ -106,27 +106,6 @@ test("samples are found wherever they are: as points, in chunks and in the head"
   await series.close();
 });
 
-test("the newest row is found wherever it is, none that is older than what is looked for", async () => {
-  const clock = new FakeClock();
-  const series = await openSeries({ folder: temporaryFolder(), clock, rawMs: 4 * hour });
-  // By its time, not by when it came.
-  await series.append("a", [...rows(1, 50), { at: 40_000, values: { cpu: 41, late: 1 } }]);
-  for (const passed of [0, 20 * minute, 3 * hour, 12 * hour]) {
-    await pass(series, clock, passed);
-    await series.append("busy", rows(1, 2));
-    const newest = await series.newest("a");
-    if (passed < 12 * hour) expect(newest).toEqual({ at: 50_000, values: { cpu: 50 } });
-    else {
-      const cpu = (51 * 25 + 41) / 51;
-      expect(newest).toEqual({ at: 0, values: { cpu: expect.closeTo(cpu, 8) as number, late: 1 } });
-    }
-    expect(await series.newest("a", 50_001)).toBeNull();
-  }
-  await series.trim("a");
-  expect(await series.newest("a")).toBeNull();
-  await series.close();
-});
-
 test("a limit counts series that have a sample in the range, over all tiers", async () => {
   const clock = new FakeClock();
   const series = await openSeries({ folder: temporaryFolder(), clock, rawMs: 4 * hour });

@@ -39,6 +39,12 @@ const cases: [name: string, bytes: Buffer, found: string[]][] = [
   ["a damaged start", Buffer.concat([damaged, a]), ["inside", "a"]],
   ["bytes that are no frames", Buffer.concat([Buffer.from("FWS1 FWFWS1"), a]), ["inside", "a"]],
   ["much that is no frame", Buffer.concat([a, Buffer.alloc(2_500_000), b]), ["a", "inside", "b"]],
+  // Bytes that are read at once end in the middle of its marker, of its lengths, or with it.
+  ...[0, 1, 2, 3, 4, 5, 12, 19, 20].map((before): [string, Buffer, string[]] => [
+    `a frame behind damage that begins ${before} bytes before the end of a block`,
+    Buffer.concat([a, Buffer.alloc(1_024 * 1_024 - before), b, damaged, a]),
+    ["a", "inside", "b", "inside", "a"],
+  ]),
   ["a missing piece of a long frame", Buffer.concat([a, long.subarray(0, 999), b]), ["a", "inside", "b"]],
 ];
 

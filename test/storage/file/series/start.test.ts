@@ -147,26 +147,30 @@ test.each(owners)(
   },
 );
 
-test("what is trimmed of the newest whole chunk is told no more, also after a start", async () => {
-  const folder = temporaryFolder();
-  const clock = new FakeClock();
-  const series = await openSeries({ folder, clock });
-  const times = [1_000, 2_000, 3_000].map((ms) => clock.now() + ms);
-  await series.append(
-    "a",
-    times.map((at) => ({ at, values: { odd: at } })),
-  );
-  for (let passed = 0; passed < 4 * 60; passed += 10) {
-    await clock.advance(10 * minute);
-    await series.upkeep();
-  }
-  expect((await readdir(folder)).some((name) => name.endsWith(".chunks"))).toBe(true);
-  await series.trim("a", times[1]);
-  const timesIn = async (life: FileSeries): Promise<number[]> =>
-    ((await life.query("a", { from: 0, to: 1e15 }))["odd"] ?? []).map(({ at }) => at);
-  expect(await timesIn(series)).toEqual(times.slice(1));
-  await series.close();
-  const again = await openSeries({ folder, clock });
-  expect(await timesIn(again)).toEqual(times.slice(1));
-  await again.close();
-});
+/** Up to each sample of the chunk, which stays, and up to a moment behind the last one. */
+test.each([0, 1, 2, 3])(
+  "what is trimmed of the newest whole chunk is told no more, also after a start: %d of three samples",
+  async (gone) => {
+    const folder = temporaryFolder();
+    const clock = new FakeClock();
+    const series = await openSeries({ folder, clock });
+    const times = [1_000, 2_000, 3_000].map((ms) => clock.now() + ms);
+    await series.append(
+      "a",
+      times.map((at) => ({ at, values: { odd: at } })),
+    );
+    for (let passed = 0; passed < 4 * 60; passed += 10) {
+      await clock.advance(10 * minute);
+      await series.upkeep();
+    }
+    expect((await readdir(folder)).some((name) => name.endsWith(".chunks"))).toBe(true);
+    await series.trim("a", times[gone] ?? times[2]! + 1);
+    const timesIn = async (life: FileSeries): Promise<number[]> =>
+      ((await life.query("a", { from: 0, to: 1e15 }))["odd"] ?? []).map(({ at }) => at);
+    expect(await timesIn(series)).toEqual(times.slice(gone));
+    await series.close();
+    const again = await openSeries({ folder, clock });
+    expect(await timesIn(again)).toEqual(times.slice(gone));
+    await again.close();
+  },
+);
