@@ -34,6 +34,15 @@ export const blobCases: StorageCase[] = [
     },
   },
   {
+    name: "an append of nothing makes an empty blob",
+    promise: 9,
+    async run(subject) {
+      assert.equal(await subject.storage.appendBlob("t", bytes(""), 0), 0);
+      for await (const reader of beforeAndAfterRestart(subject))
+        assert.deepEqual(await reader.readBlob("t"), bytes(""));
+    },
+  },
+  {
     name: "an append that expects another size is refused and adds nothing",
     promise: 9,
     async run({ storage }) {

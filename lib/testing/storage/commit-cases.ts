@@ -187,6 +187,27 @@ export const commitCases: StorageCase[] = [
     },
   },
   {
+    name: "a delete that expects another revision is refused",
+    promise: 3,
+    async run({ storage }) {
+      await storage.commit([putAgent("a", {})]);
+      const remove = { kind: "delete", collection: "agents" } as const;
+      for (const [key, expected, actual] of [
+        ["a", 2, 1],
+        ["a", 0, 1],
+        ["gone", 1, 0],
+      ] as const) {
+        const error = await assertRefused(
+          storage.commit([{ ...remove, key, expected }]),
+          "REVISION_CONFLICT",
+        );
+        assert.deepEqual(error.details, { collection: "agents", key, expected, actual });
+      }
+      await storage.commit([{ ...remove, key: "gone", expected: 0 }]);
+      assert.deepEqual((await storage.commit([putAgent("a", {})])).revisions, [2]);
+    },
+  },
+  {
     name: "writes of one commit see those before them",
     promise: 3,
     async run({ storage }) {
@@ -206,11 +227,14 @@ export const commitCases: StorageCase[] = [
     async run({ storage }) {
       const seen = new Set<string>();
       for (let n = 1; n <= 20; n++) {
+        const readBoth = () => storage.getMany("agents", ["a", "b"]);
+        const before = readBoth();
         const commit = storage.commit([putAgent("a", { n }), putAgent("b", { n }), auditEntry]);
-        const { items } = await storage.list("agents");
+        const [{ items }, ...reads] = await Promise.all([storage.list("agents"), readBoth(), before]);
         seen.add(
           new Set(items.map((item) => item.value["n"])).size <= 1 && items.length !== 1 ? "whole" : "part",
         );
+        for (const [a, b] of reads) seen.add(a?.value["n"] === b?.value["n"] ? "whole" : "part");
         await commit;
         assert.equal((await storage.get("agents", "b"))?.value["n"], n);
         assert.equal((await storage.readLog("audit")).head.sequence, n);
@@ -265,6 +289,6 @@ export const commitCases: StorageCase[] = [
 ];
 
 /** A storage may have allocated space ahead: full means that a commit is refused sooner or later. */
-async function commitUntilRefused(storage: Storage, value: JsonObject): Promise<never> {
-  for (;;) await storage.commit([putAgent("filler", value)]);
+async function commitUntilRefused(storage: Storage, value: JsonObject): Promise<void> {
+  for (let n = 0; n < 200_000; n++) await storage.commit([putAgent("filler", value)]);
 }

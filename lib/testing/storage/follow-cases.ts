@@ -53,6 +53,29 @@ export const followCases: StorageCase[] = [
     },
   },
   {
+    name: "each put of a commit is told as it was, also where it is read later, and each entry as it is in the log",
+    promise: 15,
+    async run({ storage }) {
+      const told: CommittedChange[] = [];
+      storage.follow((changes) => void told.push(...changes));
+      const audit: Write = { kind: "append", log: "audit", at: 1_234, value: { n: 1 } };
+      await storage.commit([putAgent("a", { n: 1 }), audit, putAgent("a", { n: 2 })]);
+      await storage.commit([putAgent("a", { n: 3 })]);
+      const documents = told.flatMap((change) => (change.kind === "put" ? [change.document] : []));
+      assert.deepEqual(
+        documents.map(({ revision, value }) => [revision, value["n"]]),
+        [
+          [1, 1],
+          [2, 2],
+          [3, 3],
+        ],
+      );
+      const [, appended] = told;
+      assert.ok(appended?.kind === "append");
+      assert.deepEqual(appended.entry, (await storage.readLog("audit")).entries[0]);
+    },
+  },
+  {
     name: "what was told can be read",
     promise: 15,
     async run({ storage }) {
@@ -105,11 +128,13 @@ export const followCases: StorageCase[] = [
     async run({ storage }) {
       const told: CommittedChange[] = [];
       const end = storage.follow((changes) => void told.push(...changes));
+      const other = follow(storage);
       await storage.commit([putAgent("a", {})]);
       end();
       end();
       await storage.commit([putAgent("b", {})]);
       assert.equal(told.length, 1);
+      assert.equal(other.length, 2);
     },
   },
 ];

@@ -12,6 +12,7 @@ export const leaseCases: StorageCase[] = [
       assert.equal(held.length, 1);
       assert.ok(await storage.lease("other", 1_000));
       await held[0]?.release();
+      assert.equal(await held[0]?.renew(), false);
       assert.ok(await storage.lease("scheduler", 1_000));
     },
   },

@@ -7,6 +7,8 @@ const everyCall: Record<string, (storage: Storage) => Promise<unknown>> = {
   open: (storage) => storage.open(testSchema),
   check: (storage) => storage.check(),
   get: (storage) => storage.get("agents", "a"),
+  getMany: (storage) => storage.getMany("agents", ["a"]),
+  count: (storage) => storage.count("agents"),
   list: (storage) => storage.list("agents"),
   commit: (storage) => storage.commit([putAgent("a", {})]),
   readLog: (storage) => storage.readLog("audit"),

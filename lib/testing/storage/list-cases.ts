@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../json.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import type { ListQuery, Storage } from "../../storage/storage.ts";
-import { assertRefused, putAgent, reopen, type StorageCase } from "./subject.ts";
+import { assertRefused, beforeAndAfterRestart, putAgent, reopen, type StorageCase } from "./subject.ts";
 
 async function keysOf(storage: Storage, query: ListQuery): Promise<string[]> {
   return (await storage.list("agents", query)).items.map((item) => item.key);
@@ -10,6 +10,8 @@ async function keysOf(storage: Storage, query: ListQuery): Promise<string[]> {
 async function allKeys(storage: Storage, query: ListQuery): Promise<string[]> {
   const keys: string[] = [];
   for (let after: string | null | undefined; after !== null;) {
+    // A storage that never comes to an end would hold the thread, and its test runner's time limit with it.
+    assert.ok(keys.length <= 10_000, "The pages have no end.");
     const page = await storage.list("agents", after === undefined ? query : { ...query, after });
     keys.push(...page.items.map((item) => item.key));
     after = page.next;
@@ -67,7 +69,9 @@ export const listCases: StorageCase[] = [
       assert.deepEqual(await keysOf(storage, { index, from: 9.5 }), ["nine", "ten"]);
       assert.deepEqual(await keysOf(storage, { index, from: 9.5, order: "desc" }), ["ten", "nine"]);
       assert.deepEqual(await keysOf(storage, { index, to: 10, order: "desc", limit: 1 }), ["nine"]);
-      assert.deepEqual(await keysOf(storage, { index, equals: [null] }), ["null"]);
+      const equal = [null, false, 9.5, "B", [1], { a: 1 }];
+      for (const [at, key] of ["null", "false", "nine", "text-B", "list", "object"].entries())
+        assert.deepEqual(await keysOf(storage, { index, equals: [equal[at] as Json] }), [key]);
       assert.deepEqual(await keysOf(storage, { index, from: "b", to: "c" }), ["text-b"]);
     },
   },
@@ -114,6 +118,7 @@ export const listCases: StorageCase[] = [
       for (const order of ["asc", "desc"] as const) {
         const seen: string[] = [];
         for (let after: string | null | undefined; after !== null;) {
+          assert.ok(seen.length <= 600, "A document came twice.");
           const page = await storage.list("agents", {
             index: "by_rank",
             order,
@@ -130,6 +135,80 @@ export const listCases: StorageCase[] = [
         }
         const even = Array.from({ length: 600 }, (_, n) => key(n * 2));
         assert.deepEqual(seen, order === "asc" ? even : even.toReversed());
+      }
+    },
+  },
+  {
+    name: "the pages of a stretch stay in it, either way round",
+    promise: 5,
+    async run({ storage }) {
+      const key = (n: number): string => `k${String(n).padStart(2, "0")}`;
+      const numbers = Array.from({ length: 30 }, (_, n) => n);
+      await storage.commit(
+        numbers.map((n) => putAgent(key(n), { rank: n, status: n % 3 === 0 ? "up" : "down", name: key(n) })),
+      );
+      const within = numbers.slice(5, 25).map(key);
+      const up = numbers.filter((n) => n % 3 === 0).map(key);
+      const stretches: [query: ListQuery, keys: string[]][] = [
+        [{ index: "by_rank", from: 5, to: 25 }, within],
+        [{ from: key(5), to: key(25) }, within],
+        [{ index: "by_status", equals: ["up"] }, up],
+        [{ index: "by_status", equals: ["up"], from: key(6), to: key(27) }, up.slice(2, 9)],
+      ];
+      for (const [query, keys] of stretches) {
+        assert.deepEqual(await allKeys(storage, { ...query, limit: 3 }), keys);
+        assert.deepEqual(await allKeys(storage, { ...query, limit: 3, order: "desc" }), keys.toReversed());
+      }
+    },
+  },
+  {
+    name: "a page goes on where the document that it ended with was deleted",
+    promise: 5,
+    async run({ storage }) {
+      await storage.commit(["a", "b", "c"].map((key) => putAgent(key, {})));
+      const { next } = await storage.list("agents", { limit: 2 });
+      assert.ok(next !== null);
+      await storage.commit([{ kind: "delete", collection: "agents", key: "b" }]);
+      assert.deepEqual(await keysOf(storage, { after: next }), ["c"]);
+    },
+  },
+  {
+    name: "a list has the documents as they were put last, also after a restart",
+    promise: 5,
+    async run(subject) {
+      const { storage } = subject;
+      await storage.commit([putAgent("a", { rank: 1, n: 1 }), putAgent("b", { rank: 2 })]);
+      assert.equal((await storage.list("agents", { index: "by_rank" })).items.length, 2);
+      await storage.commit([putAgent("a", { rank: 1, n: 2 })]);
+      const items = [
+        { key: "a", revision: 2, value: { rank: 1, n: 2 } },
+        { key: "b", revision: 1, value: { rank: 2 } },
+      ];
+      for await (const reader of beforeAndAfterRestart(subject)) {
+        assert.deepEqual(await reader.list("agents"), { items, next: null });
+        assert.deepEqual(await reader.list("agents", { index: "by_rank" }), { items, next: null });
+        assert.deepEqual(await reader.list("modules"), { items: [], next: null });
+      }
+    },
+  },
+  {
+    name: "a page has 50 documents, or as many as are asked for, up to 1,000",
+    promise: 5,
+    async run({ storage }) {
+      await storage.commit(Array.from({ length: 1_001 }, (_, n) => putAgent(String(n), {})));
+      assert.equal((await keysOf(storage, {})).length, 50);
+      assert.equal((await keysOf(storage, { limit: 1_000 })).length, 1_000);
+    },
+  },
+  {
+    name: "keys are ordered by code point, alone and behind equal values",
+    promise: 5,
+    async run({ storage }) {
+      const keys = ["B", "a", "b", "ü", "\uffee", "😀"];
+      await storage.commit(keys.toReversed().map((key) => putAgent(key, { rank: 1 })));
+      for (const query of [{}, { index: "by_rank" }] as const) {
+        assert.deepEqual(await keysOf(storage, query), keys);
+        assert.deepEqual(await keysOf(storage, { ...query, order: "desc" }), keys.toReversed());
       }
     },
   },

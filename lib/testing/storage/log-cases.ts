@@ -142,6 +142,7 @@ export const logCases: StorageCase[] = [
       const read = async (reverse: boolean): Promise<number[]> => {
         const seen: number[] = [];
         for (let place: number | null | undefined; place !== null;) {
+          assert.ok(seen.length <= all.length, "An entry came twice.");
           const from = place === undefined ? {} : reverse ? { to: place } : { from: place };
           const page = await storage.readLog("events", { ...from, reverse, limit: 37 });
           seen.push(...sequences(page.entries));
@@ -196,6 +197,51 @@ export const logCases: StorageCase[] = [
       assert.deepEqual(none.entries, []);
       const whole = await storage.readLog("events", { where: { by: { name: "operator 1" } }, limit: 1 });
       assert.deepEqual(sequences(whole.entries), [1]);
+    },
+  },
+  {
+    name: "a filter finds entries within a stretch, either way round",
+    promise: 6,
+    async run({ storage }) {
+      await appendMany(storage, 30, "events");
+      const query = { where: { odd: true }, from: 6, to: 14 };
+      assert.deepEqual(sequences((await storage.readLog("events", query)).entries), [7, 9, 11, 13]);
+      const back = await storage.readLog("events", { ...query, reverse: true });
+      assert.deepEqual(sequences(back.entries), [13, 11, 9, 7]);
+    },
+  },
+  {
+    name: "a page has 50 entries, or as many as are asked for, and the head of the whole log",
+    promise: 6,
+    async run({ storage }) {
+      await appendMany(storage, 60);
+      const { head } = await storage.readLog("audit", { from: 60 });
+      assert.equal(head.sequence, 60);
+      for (const reverse of [false, true]) {
+        assert.equal((await storage.readLog("audit", { reverse })).entries.length, 50);
+        const stretch = await storage.readLog("audit", { from: 10, to: 20, limit: 3, reverse });
+        assert.deepEqual([stretch.entries.length, stretch.head], [3, head]);
+      }
+      for (const limit of [0, 1_001])
+        await assertRefused(storage.readLog("audit", { limit }), "VALIDATION_FAILED");
+    },
+  },
+  {
+    name: "a log that was trimmed whole goes on from its head, and no other log is trimmed",
+    promise: 8,
+    async run(subject) {
+      const { storage } = subject;
+      await appendMany(storage, 5);
+      await appendMany(storage, 5, "events");
+      const { head } = await storage.readLog("audit");
+      await storage.trimLog("audit", 6);
+      for await (const reader of beforeAndAfterRestart(subject)) {
+        assert.deepEqual(await reader.readLog("audit"), { entries: [], next: null, head, base: head });
+        assert.deepEqual(sequences((await reader.readLog("events")).entries), [1, 2, 3, 4, 5]);
+        if (reader === storage) continue;
+        await reader.commit([entry(6)]);
+        assertChain((await reader.readLog("audit")).entries, head);
+      }
     },
   },
   {

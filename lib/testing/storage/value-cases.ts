@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../json.ts";
+import type { Write } from "../../storage/storage.ts";
 import { beforeAndAfterRestart, assertRefused, putAgent, type StorageCase } from "./subject.ts";
 
 const oddKeys = [
@@ -61,11 +62,41 @@ export const valueCases: StorageCase[] = [
       const { storage: first } = subject;
       assert.equal(await first.count("agents"), 0);
       await first.commit([putAgent("a", { n: 1 }), putAgent("b", { n: 2 }), putAgent("c", { n: 3 })]);
+      assert.equal(await first.count("agents"), 3);
       await first.commit([putAgent("a", { n: 4 }), { kind: "delete", collection: "agents", key: "b" }]);
       await first.commit([{ kind: "delete", collection: "agents", key: "gone" }]);
       for await (const storage of beforeAndAfterRestart(subject)) {
         assert.equal(await storage.count("agents"), 2);
         await assert.rejects(storage.count("nothing"), { code: "VALIDATION_FAILED" });
+      }
+    },
+  },
+  {
+    name: "a commit of very many documents is made, counted and told whole, or not at all",
+    promise: 2,
+    async run({ storage }) {
+      const told: string[] = [];
+      storage.follow((changes) => void told.push(...changes.map(({ kind }) => kind)));
+      const puts = Array.from({ length: 1_234 }, (_, n) => putAgent(String(n), {}));
+      const last: Write = { kind: "put", collection: "modules", key: "last", value: {}, expected: 1 };
+      await assertRefused(storage.commit([...puts, last]), "REVISION_CONFLICT");
+      assert.deepEqual([await storage.count("agents"), told.length], [0, 0]);
+      const { revisions } = await storage.commit(puts);
+      assert.deepEqual([await storage.count("agents"), revisions.length, told.length], [1_234, 1_234, 1_234]);
+    },
+  },
+  {
+    name: "a key of one collection is not that of another",
+    promise: 13,
+    async run(subject) {
+      const { storage: first } = subject;
+      const module: Write = { kind: "put", collection: "modules", key: "a", value: { module: true } };
+      await first.commit([module, putAgent("a", { n: 1 })]);
+      await first.commit([{ kind: "delete", collection: "agents", key: "a" }]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        assert.equal(await storage.get("agents", "a"), null);
+        assert.deepEqual(await storage.get("modules", "a"), { key: "a", revision: 1, value: module.value });
+        assert.deepEqual([await storage.count("agents"), await storage.count("modules")], [0, 1]);
       }
     },
   },
