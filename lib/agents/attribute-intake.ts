@@ -4,9 +4,10 @@
  */
 import type { Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import { isOrchestratorError, isRetryable } from "../errors.ts";
+import { isOrchestratorError } from "../errors.ts";
 import type { AttributeChange } from "../event-facts.ts";
 import { startOf } from "../internal/canonical-json.ts";
+import { mayPass } from "../internal/is-lasting.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
@@ -108,7 +109,7 @@ export class AttributeIntake {
         logger.warn("Attributes of an agent were not written.", { error, node_id: nodeId });
         // The agent does not tell it again by itself.
         const isNewest = !this.#waiting.has(nodeId) && !leaving.signal.aborted;
-        if (isRetryable(error) && isNewest) this.#wait(nodeId, newest);
+        if (mayPass(error) && isNewest) this.#wait(nodeId, newest);
       });
     };
     this.#waiting.set(nodeId, { told, timer: this.#context.clock.setTimer(waitMs, due) });

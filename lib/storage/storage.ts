@@ -39,6 +39,9 @@ export type { StorageBackup } from "./storage-backup.ts";
  *     the order of its writes, and never of one that was rejected.
  * 16. What the writer of a blob has appended is read from then on, in order, and by the next process also where this one was killed; what
  *     it has synced survives a power loss, too. A blob has one writer at a time.
+ *
+ * A storage that is out of reach for a while rejects with `UNAVAILABLE`, and callers are told to come again. After that, `STORAGE_FULL`,
+ * `STORAGE_FAILED` or an error of its own, the background tries again; calls over REST and tRPC are answered with `INTERNAL` for the last.
  */
 export interface Storage {
   readonly capabilities: StorageCapabilities;

@@ -5,8 +5,9 @@ import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, isRetryable, OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
+import { mayPass } from "../internal/is-lasting.ts";
 import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
@@ -267,7 +268,7 @@ export class TerminalService {
     const write = (): Promise<void> => writeEnd(this.#context, document, end);
     await write().catch((error: unknown) => {
       this.#context.logger.error("The end of a terminal was not written.", { error, session_id });
-      if (isRetryable(error)) this.#work.do(write);
+      if (mayPass(error)) this.#work.do(write);
     });
   }
 

@@ -1,6 +1,6 @@
 /** Work that no caller waits for: tried again where it fails, and waited for at the end. */
 import type { Clock, Timer } from "../clock.ts";
-import { isRetryable } from "../errors.ts";
+import { mayPass } from "../internal/is-lasting.ts";
 import type { Logger } from "../logger.ts";
 
 const firstRetryMs = 1_000;
@@ -39,15 +39,12 @@ export class BackgroundWork {
 
   #try(work: Work, retryMs: number): void {
     if (this.#stopped) return;
-    const done: Promise<void> = work()
-      .then(
-        () => {},
-        (error: unknown) => {
-          this.#logger.error("What goes on in the background failed.", { error });
-          if (!isRetryable(error)) return;
-          this.#later(retryMs, () => this.#try(work, Math.min(retryMs * 2, longestRetryMs)));
-        },
-      )
+    const done: Promise<void> = begun(work)
+      .catch((error: unknown) => {
+        this.#logger.error("What goes on in the background failed.", { error });
+        if (!mayPass(error)) return;
+        this.#later(retryMs, () => this.#try(work, Math.min(retryMs * 2, longestRetryMs)));
+      })
       .finally(() => this.#running.delete(done));
     this.#running.add(done);
   }
@@ -67,4 +64,9 @@ export class BackgroundWork {
     this.#timers.add(handle);
     return handle;
   }
+}
+
+/** Work that throws before it returns a promise, as a storage of the embedder's may, has failed like any other. */
+async function begun(work: Work): Promise<void> {
+  await work();
 }

@@ -64,6 +64,7 @@ it("the last that is told in a minute is there once a full disk has space again,
 /** Holds what agents tell of their machines, and then has no space for it, once. */
 class HeldStorage extends MemoryStorage {
   held: Promise<void> | null = null;
+  refusal: Error = new OrchestratorError("STORAGE_FULL");
 
   override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
     const { held } = this;
@@ -71,7 +72,7 @@ class HeldStorage extends MemoryStorage {
     if (!held || !isMeant) return super.commit(writes, options);
     this.held = null;
     await held;
-    throw new OrchestratorError("STORAGE_FULL");
+    throw this.refusal;
   }
 }
 
@@ -93,6 +94,26 @@ it("what is told while something older finds no space is there in the end", asyn
   for (let second = 0; second < 30; second += 1) await clock.advance(1_000);
   expect((await stored()).attributes).toEqual({ role: "newest" });
 });
+
+it.each([new OrchestratorError("STORAGE_FAILED"), new Error("connection lost")])(
+  "what waits is there in the end where the storage failed once: %s",
+  async (refusal) => {
+    const clock = new FakeClock();
+    const storage = new HeldStorage({ clock });
+    await using test = await createTestOrchestrator({ clock, storage });
+    const { agent, say, stored } = await begin(test, clock);
+    await using _ = agent;
+    for (let number = 1; number < 13; number += 1) await say({ role: `v${number}` });
+    storage.refusal = refusal;
+    storage.held = Promise.resolve();
+    for (let second = 0; second < 30; second += 1) {
+      await clock.advance(1_000);
+      await settleAll();
+    }
+    expect(storage.held).toBeNull();
+    expect((await stored()).attributes).toEqual({ role: "v12" });
+  },
+);
 
 it("what waits is written when the server stops, and nothing is waited for any more", async () => {
   const clock = new FakeClock();

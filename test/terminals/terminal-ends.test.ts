@@ -16,6 +16,7 @@ import { waitFor } from "../support/wait-for.ts";
 class Busy extends MemoryStorage {
   isBusy = true;
   refused = 0;
+  refusal: Error = new OrchestratorError("UNAVAILABLE");
 
   override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
     const isEnd = writes.some(
@@ -24,12 +25,17 @@ class Busy extends MemoryStorage {
     );
     if (!this.isBusy || !isEnd) return super.commit(writes, options);
     this.refused += 1;
-    throw new OrchestratorError("UNAVAILABLE");
+    throw this.refusal;
   }
 }
 
-it("the end of a terminal is written as soon as it can be", async () => {
+it.each([
+  new OrchestratorError("UNAVAILABLE"),
+  new OrchestratorError("STORAGE_FAILED"),
+  new Error("connection lost"),
+])("the end of a terminal is written as soon as it can be, after: %s", async (refusal) => {
   const storage = new Busy();
+  storage.refusal = refusal;
   await using scene = await openTerminal({}, { storage });
   const { session_id } = scene.opened;
   await scene.terminals.close(systemCaller, { session_id });

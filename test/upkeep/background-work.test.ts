@@ -30,6 +30,20 @@ it("is tried again after a second, then after twice as long each time up to a mi
   await work.stop();
 });
 
+it("is tried again where a storage of the embedder's fails in its own way, thrown at once or later", async () => {
+  const clock = new FakeClock();
+  const work = new BackgroundWork({ clock, logger: silentLogger });
+  for (const failure of [new Error("connection lost"), new OrchestratorError("STORAGE_FAILED"), undefined])
+    for (const fail of [() => Promise.reject(failure), throwing(failure)]) {
+      let tried = 0;
+      work.do(() => (++tried === 1 ? fail() : Promise.resolve()));
+      await settle();
+      await clock.advance(600 * secondMs);
+      expect([tried, clock.pendingTimers]).toEqual([2, 0]);
+    }
+  await work.stop();
+});
+
 it("is not tried again where it fails for good, nor after the stop, which leaves no timer", async () => {
   const clock = new FakeClock();
   const work = new BackgroundWork({ clock, logger: silentLogger });
@@ -104,3 +118,9 @@ it("in rounds comes again after one that failed, as long after it as after any",
   expect(failed).toHaveLength(1);
   expect(clock.pendingTimers).toBe(0);
 });
+
+function throwing(failure: unknown): () => never {
+  return () => {
+    throw failure;
+  };
+}

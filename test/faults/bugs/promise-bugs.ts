@@ -111,8 +111,8 @@ export const promiseBugs: readonly Bug[] = [
   {
     name: "the newest attributes that could not be written are dropped",
     file: "lib/agents/attribute-intake.ts",
-    from: "        if (isRetryable(error) && isNewest) this.#wait(nodeId, newest);\n",
-    to: "        if (isRetryable(error) && isNewest) logger.debug(`Of ${newest.collected_at}.`);\n",
+    from: "        if (mayPass(error) && isNewest) this.#wait(nodeId, newest);\n",
+    to: "        if (mayPass(error) && isNewest) logger.debug(`Of ${newest.collected_at}.`);\n",
     tests: ["test/agents/attribute-limits.test.ts"],
   },
   {
