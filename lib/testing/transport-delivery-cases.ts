@@ -45,7 +45,8 @@ export const transportDeliveryCases: SceneCase[] = [
       one.socket.send(one.session.encodeStream(exampleStreamId, new Uint8Array([1, 2, 3])));
       one.say(logOf("after"));
       check(equal((await heard.next("message")).message, large), "the large message was changed");
-      check(equal([...(await heard.next("stream")).data], [1, 2, 3]), "the stream was changed");
+      const { streamId, data } = await heard.next("stream");
+      check(equal([streamId, ...data], [exampleStreamId, 1, 2, 3]), "the stream was changed");
       check(equal((await heard.next("message")).message, logOf("after")), "the last message was changed");
       const order = heard.kinds.filter((kind) => kind === "message" || kind === "stream");
       check(equal(order, ["message", "stream", "message"]), `the order was ${order.join(", ")}`);
@@ -108,6 +109,58 @@ export const transportDeliveryCases: SceneCase[] = [
       const isLast = ({ message }: { message: AgentMessage }): boolean => equal(message, logOf("again"));
       while (!isLast(await heard.next("message"))) check(most === 1, `${most} handlers ran at one time`);
       check(most === 1, `${most} handlers ran at one time`);
+    },
+  },
+  {
+    promise: 2,
+    name: "a message that is not wanted is dropped, each is asked about in its place, and a rejection ends the connection",
+    async test({ heard, behaviour, agent }) {
+      const asked: unknown[] = [];
+      behaviour.isWanted = async ({ type, operationId }) => {
+        asked.push([type, operationId, heard.of("message").length]);
+        if (asked.length === 4) throw new Error("no");
+        return type !== "output";
+      };
+      const one = await agent(1);
+      await one.join();
+      for (const message of [logOf("first"), largeOutput(), logOf("second"), logOf("bad"), logOf("never")])
+        one.say(message);
+      await one.heard.next("closed");
+      await heard.next("disconnected");
+      const arrived = heard.of("message").map(({ message }) => message);
+      check(equal(arrived, [logOf("first"), logOf("second")]), `${arrived.length} messages arrived`);
+      const wanted = [
+        ["log", null, 0],
+        ["output", exampleStreamId, 1],
+        ["log", null, 1],
+        ["log", null, 2],
+      ];
+      check(equal(asked, wanted), `it was asked about ${JSON.stringify(asked)}`);
+    },
+  },
+  {
+    promise: 4,
+    name: "messages and pieces of streams arrive in one order",
+    async test({ transport, agent }) {
+      const one = await agent(1);
+      await one.join();
+      const sent = Array.from({ length: 10 }, (_, at) =>
+        at % 2 === 0
+          ? transport.send(one.nodeId, { ...refreshCommand, id: idOf(at) })
+          : transport.sendStream(one.nodeId, idOf(at), new Uint8Array([at])),
+      );
+      await Promise.all(sent);
+      for (let at = 0; at < sent.length; at += 2) {
+        const { message } = await one.heard.next("message");
+        check("id" in message && message.id === idOf(at), `message ${at} is not in its place`);
+        const { streamId, data } = await one.heard.next("stream");
+        check(equal([streamId, ...data], [idOf(at + 1), at + 1]), `piece ${at + 1} is not in its place`);
+      }
+      const order = one.heard.kinds.filter((kind) => kind === "message" || kind === "stream");
+      check(
+        order.every((kind, at) => kind === (at % 2 === 0 ? "message" : "stream")),
+        `the order was ${order.join(", ")}`,
+      );
     },
   },
   {
@@ -174,6 +227,10 @@ export const transportDeliveryCases: SceneCase[] = [
     },
   },
 ];
+
+function idOf(at: number): string {
+  return exampleStreamId.replace(/.$/, String(at));
+}
 
 /** Output of 600 KB: more than one frame carries. */
 function largeOutput(): AgentMessage {

@@ -1,6 +1,7 @@
 /** How connections end: promises 8, 9 and 10 of the transport port. */
+import { nextTurn } from "../internal/next-turn.ts";
 import type { Admission } from "../transport/transport.ts";
-import { check, codeOf, logOf, refreshCommand, type SceneCase } from "./transport-scene.ts";
+import { check, codeOf, exampleStreamId, logOf, refreshCommand, type SceneCase } from "./transport-scene.ts";
 
 /** Cases of promises 8, 9 and 10. */
 export const transportEndingCases: SceneCase[] = [
@@ -36,6 +37,36 @@ export const transportEndingCases: SceneCase[] = [
         (await codeOf(transport.send(agents[0]?.nodeId ?? "", refreshCommand))) === "AGENT_OFFLINE",
         "it still sends",
       );
+    },
+  },
+  {
+    promise: 8,
+    name: "stop resolves when no handler runs any more",
+    async test({ transport, heard, behaviour, agent }) {
+      let running = 0;
+      behaviour.message = async () => {
+        running += 1;
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+        running -= 1;
+      };
+      const one = await agent(1);
+      await one.join();
+      one.say(logOf("last"));
+      await heard.next("message");
+      await transport.stop();
+      check(running === 0, "a handler ran on");
+    },
+  },
+  {
+    promise: 9,
+    name: "a rejecting handler of a stream ends its connection",
+    async test({ heard, behaviour, agent }) {
+      behaviour.stream = () => Promise.reject(new Error("no"));
+      const one = await agent(1);
+      await one.join();
+      one.socket.send(one.session.encodeStream(exampleStreamId, new Uint8Array(1)));
+      await one.heard.next("closed");
+      check((await heard.next("disconnected")).nodeId === one.nodeId, "another connection ended");
     },
   },
   {

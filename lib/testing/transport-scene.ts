@@ -5,6 +5,7 @@ import { isOrchestratorError, type ErrorCode } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { Admission, AgentIntroduction, Transport, TransportHandlers } from "../transport/transport.ts";
+import type { MessageHead } from "../wire/message-head.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import { EventLog } from "./event-log.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -39,7 +40,9 @@ export type TransportEvent =
 export interface SceneBehaviour {
   admit?: () => Promise<Admission>;
   connected?: (nodeId: string) => Promise<void>;
+  isWanted?: (head: MessageHead) => Promise<boolean>;
   message?: (nodeId: string, message: AgentMessage) => Promise<void>;
+  stream?: (nodeId: string) => Promise<void>;
 }
 
 /** A started transport and everything around it. */
@@ -102,12 +105,14 @@ function recordingHandlers(heard: EventLog<TransportEvent>, behaviour: SceneBeha
       await behaviour.connected?.(introduction.node_id);
       heard.add({ kind: "connected", nodeId: introduction.node_id, status });
     },
+    isWanted: async (_, head) => (await behaviour.isWanted?.(head)) ?? true,
     async message(nodeId, message) {
       heard.add({ kind: "message", nodeId, message });
       await behaviour.message?.(nodeId, message);
     },
     async stream(nodeId, streamId, data) {
       heard.add({ kind: "stream", nodeId, streamId, data });
+      await behaviour.stream?.(nodeId);
     },
     disconnected: (nodeId, reason) => heard.add({ kind: "disconnected", nodeId, reason }),
     refused: ({ node_id: nodeId, code, connected_address: connectedAddress }) =>
