@@ -55,7 +55,7 @@ export interface Storage {
   readonly restored?: Restored;
 
   /**
-   * Makes the storage ready. Called once, before anything else.
+   * Makes the storage ready. Called once, before anything else. Where it rejects, it has let go of everything: nobody calls {@link close} then.
    *
    * @throws {OrchestratorError} `STORAGE_LOCKED`, `STORAGE_CORRUPT` (with file and offset), `STORAGE_VERSION_UNSUPPORTED`.
    */

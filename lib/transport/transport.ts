@@ -30,7 +30,7 @@ import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
  * 10. An agent that is silent longer than the protocol allows is disconnected.
  */
 export interface Transport {
-  /** Begins to accept agents. */
+  /** Begins to accept agents. Where it rejects, it has let go of everything: nobody calls {@link stop} then. */
   start(context: TransportContext, handlers: TransportHandlers): Promise<void>;
   /** Ends every connection and accepts none any more; resolves when no handler runs any more, so no handler may wait for it. */
   stop(): Promise<void>;
