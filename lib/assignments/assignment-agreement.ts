@@ -20,7 +20,7 @@ import type { Write } from "../storage/storage.ts";
 import type { AgreementDocument, AssignmentDocument } from "./documents.ts";
 
 type Assignment = Readonly<AssignmentDocument>;
-/** Writes a change, with what must be written in the same step; what is new counts its versions from a base. */
+/** Writes a change, with what must be written in the same step; what is new counts its versions from a base, what is changed keeps its own. */
 type Store<Result> = (also: readonly Write[], versionBase: number) => Promise<Result>;
 
 type Removed = [name: string, version: number];
@@ -57,8 +57,7 @@ export class AssignmentAgreement {
     { before, after }: { before: Assignment | null; after: Assignment },
     store: Store<Result>,
   ): Promise<Result> {
-    const { version_base = 0 } = before ?? {};
-    if (before && asksForTheSame(before, after)) return store([], version_base);
+    if (before && asksForTheSame(before, after)) return store([], 0);
     return this.#inTurn(async () => {
       const added = after.modules.filter((module) => !before?.modules.includes(module));
       // Before anything is read: what is uploaded or removed from here on fails the step that writes these.
@@ -66,7 +65,7 @@ export class AssignmentAgreement {
       const writes = [mark.write, ...(await this.#parts.modules.hold(added))];
       await this.#parts.modules.agreement.require(after);
       await this.#requireOthers(after);
-      return store(writes, before ? version_base : mark.baseOf(after.name));
+      return store(writes, before ? 0 : mark.baseOf(after.name));
     });
   }
 

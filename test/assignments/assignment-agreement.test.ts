@@ -226,16 +226,26 @@ resources:
     expect(await assignments.get(systemCaller, { name: "first" })).toMatchObject({ modules: ["one"] });
   });
 
-  it("are found where another process makes the first between the look and the write of the second", async () => {
-    const clock = new FakeClock();
-    const storage = new SharedStorage({ clock });
-    await using made = await createScene(1, () => ({}), { clock, storage });
-    for (const content of [file("one", "1"), file("two", "2")])
-      await made.test.orchestrator.modules.upload(systemCaller, { content });
-    storage.elsewhere = { name: "first", selector: "*", modules: ["one"], created_at: "", created_by: "" };
-    await expect(assign(made.test, "second", "*", "two")).rejects.toMatchObject(conflict);
-    expect(await names(made.test)).toEqual(["all", "first"]);
-  });
+  it.each(["a second assignment", "a revision of a module of it"])(
+    "are found where another process makes the first between the look at and the write of %s",
+    async (what) => {
+      const clock = new FakeClock();
+      const storage = new SharedStorage({ clock });
+      await using made = await createScene(1, () => ({}), { clock, storage });
+      const { modules } = made.test.orchestrator;
+      const isRevision = what.startsWith("a revision");
+      for (const content of [file("one", "1"), file("two", isRevision ? "1" : "2")])
+        await modules.upload(systemCaller, { content });
+      if (isRevision) await assign(made.test, "second", "*", "two");
+      storage.elsewhere = { name: "first", selector: "*", modules: ["one"], created_at: "", created_by: "" };
+      const written = isRevision
+        ? modules.upload(systemCaller, { content: file("two", "2") })
+        : assign(made.test, "second", "*", "two");
+      await expect(written).rejects.toMatchObject(conflict);
+      expect(await names(made.test)).toEqual(["all", "first", ...(isRevision ? ["second"] : [])]);
+      expect((await modules.get(systemCaller, { name: "two" })).revision).toBe(1);
+    },
+  );
 
   it("leave others their turn while a module that many use is compared", async () => {
     await using made = await scene();

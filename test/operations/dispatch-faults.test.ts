@@ -132,6 +132,7 @@ describe("a wish to cancel", () => {
 
 describe("an agent that takes what is in time for late", () => {
   const late = { code: "COMMAND_EXPIRED", message: "late" };
+  const notRun = { code: "COMMAND_EXPIRED", message: "Not run: the agent has no record of it." };
 
   /** An apply that its agent has taken, or refused where it says so. */
   async function begin({ error }: { error?: typeof late } = {}) {
@@ -161,7 +162,22 @@ describe("an agent that takes what is in time for late", () => {
     await settleAll();
     expect(test.transport.isConnected(agent.nodeId)).toBe(true);
     const ended = await test.orchestrator.operations.get(systemCaller, { operation_id });
-    expect(ended).toMatchObject({ status: "failed", error: { code: "COMMAND_EXPIRED" } });
+    expect(ended).toMatchObject({ status: "failed", error: notRun });
+  });
+
+  it("is right about what its deadline is over of, and is not let go", async () => {
+    const { test, agent, operation_id, clock, data } = await begin();
+    await agent.link.stop();
+    await test.orchestrator.stop();
+    // After a start it is awaited for longer than its deadline says.
+    await change({ clock, data }, operation_id, { deadline_at: clock.now() });
+    await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    await using again = await connectScriptedAgent(second, agent.keys, clock);
+    again.link.send({ type: "reply", id: (await again.next("apply")).id, error: late });
+    await settleAll();
+    expect(second.transport.isConnected(agent.nodeId)).toBe(true);
+    const ended = await second.orchestrator.operations.get(systemCaller, { operation_id });
+    expect(ended).toMatchObject({ status: "failed", error: notRun });
   });
 
   it("gets a wish to cancel again that it refused so", async () => {

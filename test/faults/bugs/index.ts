@@ -24,6 +24,7 @@ import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
 import { machineSideBugs } from "./machine-side-bugs.ts";
 import { momentBugs } from "./moment-bugs.ts";
+import { opsBugs } from "./ops-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { programBugs } from "./program-bugs.ts";
@@ -76,6 +77,7 @@ export const bugs: readonly Bug[] = [
   ...machineBugs,
   ...machineSideBugs,
   ...momentBugs,
+  ...opsBugs,
   ...outboundBugs,
   ...ownRestartBugs,
   ...programBugs,

@@ -1,0 +1,145 @@
+/** Which checks of an agent are kept, and which of them is told of as the newest. */
+import { describe, expect, it } from "vitest";
+import { systemCaller, type DriftRecord } from "fleetwright";
+import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
+import { settle, settleAll } from "../support/deferred.ts";
+import { createScene, type Scene } from "../support/rollout-scene.ts";
+import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
+
+const intervalMs = 3_600_000;
+
+const difference: ResourceResult = {
+  module: "motd",
+  resource_id: "file:/etc/motd",
+  type: "file",
+  identity: "/etc/motd",
+  outcome: "would_change",
+  action: "update",
+  changes: [],
+  caused_by: [],
+  attempts: 1,
+  duration_ms: 1,
+};
+
+interface Checked extends Scene {
+  node_id: string;
+  apply(): Promise<void>;
+  /** Begins a check as it is said to, and gives its id once its agent has been asked. */
+  begin(trigger: DriftRecord["trigger"]): Promise<string>;
+  end(drift_id: string, results?: ResourceResult[]): Promise<void>;
+}
+
+/** One agent with a baseline. */
+async function checked(): Promise<Checked> {
+  const scene = await createScene(1);
+  const { clock, test } = scene;
+  const [member] = scene.agents as [Scene["agents"][0]];
+  const { nodeId: node_id, agent } = member;
+  const apply = async (): Promise<void> => {
+    await test.orchestrator.operations.apply(systemCaller, { node_id, wait_seconds: 0 });
+    await scene.finish(member);
+  };
+  const begin = async (trigger: DriftRecord["trigger"]): Promise<string> => {
+    if (trigger === "manual") await test.orchestrator.drift.check(systemCaller, { node_id, wait_seconds: 0 });
+    else {
+      let leftMs = msToMoment({ nodeId: node_id, nowMs: clock.now(), intervalMs });
+      for (; leftMs > 0; leftMs -= 5_000) {
+        await clock.advance(Math.min(leftMs, 5_000));
+        await settleAll();
+      }
+    }
+    return (await agent.next("check")).operation_id;
+  };
+  const end = async (drift_id: string, results: ResourceResult[] = []): Promise<void> => {
+    agent.link.send({ ...emptyResult(drift_id), results });
+    await agent.next("ack");
+    await settle();
+  };
+  await apply();
+  return Object.assign(scene, { node_id, apply, begin, end });
+}
+
+describe("of checks that found the same", () => {
+  it.each<[DriftRecord["trigger"][], number[]]>([
+    [
+      ["manual", "manual"],
+      [0, 1],
+    ],
+    [
+      ["scheduled", "manual"],
+      [0, 1],
+    ],
+    [
+      ["manual", "scheduled"],
+      [0, 1],
+    ],
+    [["scheduled", "scheduled"], [1]],
+    [
+      ["scheduled", "manual", "scheduled"],
+      [1, 2],
+    ],
+  ])("made %j those at %j are kept: only a scheduled one takes the place of another", async (made, kept) => {
+    await using scene = await checked();
+    const ids: string[] = [];
+    for (const trigger of made) {
+      const id = await scene.begin(trigger);
+      await scene.end(id);
+      ids.push(id);
+    }
+    const { items } = await scene.test.orchestrator.drift.list(systemCaller, { node_id: scene.node_id });
+    expect(items.map(({ drift_id }) => ids.indexOf(drift_id)).toReversed()).toEqual(kept);
+    for (const { drift_id } of items)
+      await expect(scene.test.orchestrator.drift.get(systemCaller, { drift_id })).resolves.toBeDefined();
+  });
+});
+
+it("the newest check of an agent is the newest that has ended, and none is told of before one has", async () => {
+  await using scene = await checked();
+  const { drift } = scene.test.orchestrator;
+  const { node_id } = scene;
+  const latest = () => drift.latest(systemCaller, { node_id });
+  const never = { code: "NOT_FOUND", message: "This agent was never checked for drift." };
+  await expect(latest()).rejects.toMatchObject(never);
+  const first = await scene.begin("manual");
+  await expect(latest()).rejects.toMatchObject(never);
+  await scene.end(first);
+  expect(await latest()).toMatchObject({ drift_id: first, status: "in_sync" });
+  const second = await scene.begin("manual");
+  expect(await latest()).toMatchObject({ drift_id: first, status: "in_sync" });
+  const { items } = await drift.list(systemCaller, { node_id });
+  expect(items.map(({ drift_id, status }) => [drift_id, status])).toEqual([
+    [second, "running"],
+    [first, "in_sync"],
+  ]);
+  await scene.end(second, [difference]);
+  expect(await latest()).toMatchObject({ drift_id: second, status: "drifted", resources: [difference] });
+});
+
+it("an agent that was removed while it had drifted, and is taken in again, is told to have drifted anew", async () => {
+  await using scene = await checked();
+  const { agents } = scene.test.orchestrator;
+  const { node_id } = scene;
+  const detected = () => scene.test.events.filter(({ event_type }) => event_type === "drift.detected");
+  await scene.end(await scene.begin("manual"), [difference]);
+  expect(detected()).toHaveLength(1);
+  await scene.end(await scene.begin("manual"), [difference]);
+  expect(detected()).toHaveLength(1);
+  const [member] = scene.agents as [Scene["agents"][0]];
+  await member.agent.link.stop();
+  await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await agents.remove(systemCaller, { node_id });
+  const again: ScriptedAgent = await connectScriptedAgent(scene.test, member.keys, scene.clock);
+  await using _again = again;
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await scene.test.orchestrator.operations.apply(systemCaller, { node_id, wait_seconds: 0 });
+  again.link.send(emptyResult((await again.next("apply")).operation_id));
+  await again.next("ack");
+  await settleAll();
+  await scene.test.orchestrator.drift.check(systemCaller, { node_id, wait_seconds: 0 });
+  const { operation_id } = await again.next("check");
+  again.link.send({ ...emptyResult(operation_id), results: [difference] });
+  await again.next("ack");
+  await settleAll();
+  expect(detected()).toHaveLength(2);
+});
