@@ -95,6 +95,30 @@ describe("modules of the believed state", () => {
   });
 });
 
+test("what a condition leaves out is not said to be unapplied, until it holds", async () => {
+  const resource = (id: string, when = ""): string =>
+    `  - { id: ${id}, type: file, path: /${id}, content: x${when} }\n`;
+  const content = `name: web\nresources:\n${resource("always")}${resource("prod", ', when: "env=prod"')}`;
+  const { agents, modules } = scene.fleet.orchestrator;
+  await modules.upload(systemCaller, { content });
+  await scene.assign("w", ["web"]);
+  const unapplied = async () => (await believed()).unapplied.map(({ resource_id }) => resource_id);
+  const set = (value: string) =>
+    agents.tags.set(systemCaller, { node_id: scene.agent.nodeId, key: "env", value });
+  for (const [env, left] of [
+    ["test", ["always"]],
+    ["prod", ["always", "prod"]],
+  ] as const) {
+    await set(env);
+    expect(await unapplied()).toEqual(left);
+  }
+  await set("test");
+  await scene.apply();
+  expect(await unapplied()).toEqual([]);
+  await set("prod");
+  expect(await unapplied()).toEqual(["prod"]);
+});
+
 describe("the believed state of an agent of which what is desired can't be worked out", () => {
   test("is told where the revision that a call pinned is gone, and is whole again once the call is taken back", async () => {
     await scene.upload("web", { files: { old: "1" } });

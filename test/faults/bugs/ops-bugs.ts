@@ -1,6 +1,9 @@
 import type { Bug } from "./bugs.ts";
 
 const faults = ["test/operations/dispatch-faults.test.ts"];
+const putOff = ["test/drift/put-off-checks.test.ts"];
+const ends = ["test/operations/told-ends.test.ts"];
+const strategies = ["test/rollouts/strategy-of-each.test.ts"];
 const records = ["test/drift/drift-records.test.ts"];
 
 /** What is asked of machines, by whom, and what is kept and told of it. */
@@ -59,5 +62,81 @@ export const opsBugs: readonly Bug[] = [
     from: `forget: (nodeId) => [{ kind: "delete", collection: "drift_states", key: nodeId }],`,
     to: ``,
     tests: records,
+  },
+  {
+    name: "a check that an apply puts off is put off for longer, the later its moment was",
+    file: "lib/drift/scheduled-checks.ts",
+    from: `+ afterApplyMs - sinceMs);`,
+    to: `+ afterApplyMs);`,
+    tests: putOff,
+  },
+  {
+    name: "an agent that comes back loses the check that an apply put off",
+    file: "lib/drift/scheduled-checks.ts",
+    from: ` || this.#queue.has(nodeId)) return;`,
+    to: `) return;`,
+    tests: putOff,
+  },
+  {
+    name: "a check for which there was no space is left out",
+    file: "lib/drift/scheduled-checks.ts",
+    from: `isOrchestratorError(error, "STORAGE_FULL") || !isOrchestratorError(error)`,
+    to: `!isOrchestratorError(error)`,
+    tests: putOff,
+  },
+  {
+    name: "an assignment that its schedule applies goes to all agents at once",
+    file: "lib/rollouts/rollout-beginnings.ts",
+    from: `strategy = assignment.rollout ?? {}`,
+    to: `strategy = {}`,
+    tests: strategies,
+  },
+  {
+    name: "an agent of a rollout may remove any number of things",
+    file: "lib/rollouts/member-requests.ts",
+    from: `      maxRemovals: strategy.max_removals,\n`,
+    tests: strategies,
+  },
+  {
+    name: "what a condition leaves out is told to be unapplied",
+    file: "lib/operations/believed-state.ts",
+    from: `resource.skip === undefined && !appliedKeys`,
+    to: `!appliedKeys`,
+    tests: ["test/operations/believed-modules.test.ts"],
+  },
+  {
+    name: "an operation that somebody cancelled is told to have failed",
+    file: "lib/operations/outcomes.ts",
+    from: `const good = status === "succeeded" || status === "cancelled";`,
+    to: `const good = status === "succeeded";`,
+    tests: ends,
+  },
+  {
+    name: "the end of a drift check is told as that of an operation",
+    file: "lib/operations/outcomes.ts",
+    from: `...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added`,
+    to: `finishedEvent(ended), ...(added`,
+    tests: ends,
+  },
+  {
+    name: "a drift check is read as an operation",
+    file: "lib/operations/operations.ts",
+    from: `    if (!isListed(operation)) throw notFound(operationId);\n    return operation;`,
+    to: `    return isListed(operation) ? operation : { ...operation };`,
+    tests: ends,
+  },
+  {
+    name: "what an operation printed is read under another agent",
+    file: "lib/operations/operations.ts",
+    from: `if (operation.node_id !== node_id) throw`,
+    to: `if (operation.node_id === "" && node_id !== "") throw`,
+    tests: ends,
+  },
+  {
+    name: "output is told to be cut where all of it is alone",
+    file: "lib/operations/operations.ts",
+    from: `truncated: output.some(`,
+    to: `truncated: output.every(`,
+    tests: ends,
   },
 ];
