@@ -139,4 +139,18 @@ export const opsBugs: readonly Bug[] = [
     to: `truncated: output.every(`,
     tests: ends,
   },
+  {
+    name: "what a call named can't be taken back where an assignment brings it",
+    file: "lib/operations/scopes.ts",
+    from: `if (assignment === undefined || isNamed) continue;`,
+    to: `if (assignment === undefined) continue;`,
+    tests: ["test/operations/unnamed-module.test.ts"],
+  },
+  {
+    name: "what a call takes back goes from the machine though an assignment brings it",
+    file: "lib/operations/scopes.ts",
+    from: `unwanted.filter((name) => !desired.assignments.has(name));`,
+    to: `[...unwanted];`,
+    tests: ["test/operations/unnamed-module.test.ts"],
+  },
 ];
