@@ -102,10 +102,8 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   removing: {
     priorSchema: systemdUnitPriorSchema,
     extendPrior: (prior, spec, host, signal) => extendToFile(prior, pathOf(spec), { host, signal }),
-    withStaying(spec, { pathsIn }) {
-      const place = dropInFolder(spec);
-      return pathsIn(place).includes(place) ? { ...spec, remove_empty: false } : spec;
-    },
+    // Drop-ins of one unit share a folder: the first notes that it was made for them, the last takes it away.
+    partOf: (spec) => (spec.drop_in === undefined ? pathOf(spec) : dropInFolder(spec)),
   },
 });
 

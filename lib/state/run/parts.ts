@@ -66,7 +66,9 @@ export function inheritParts(
   // Most machines have nothing of the kind, and each run comes by here.
   const hasParts = ({ prior }: AppliedResource): boolean =>
     prior !== null &&
-    (types.get(prior.type)?.sharing !== undefined || notedText(prior, types, host) !== null);
+    (types.get(prior.type)?.sharing !== undefined ||
+      madeBy(prior).length > 0 ||
+      notedText(prior, types, host) !== null);
   if (![...before.values()].some(hasParts)) return [...after];
   const staying = new Set(after.map(({ resource }) => identityOf(resource)));
   const places = new Map([...before.keys()].map((identity, place) => [identity, place]));
@@ -77,7 +79,8 @@ export function inheritParts(
     const known = type && readPrior(entry.prior, type);
     return known ? [{ type, spec: known.spec, place: placeOf(entry) }] : [];
   });
-  const entries = inheritTexts(after, gone, { types, placeOf, host }).map((entry) =>
+  const heirs = inheritTexts(inheritParents(after, gone), gone, { types, placeOf, host });
+  const entries = heirs.map((entry) =>
     inTurnFor(placeOf(entry), left).reduce((heir, parts) => heirOf(heir, parts, types), entry),
   );
   const waiting = new Map<string, ResolvedResource>();
@@ -150,6 +153,29 @@ function inheritTexts(
     const noted = { ...prior, spec: withNotes(prior.spec, text.notes, modeNotes) };
     return readPrior(noted, type) ? { ...entry, prior: noted } : entry;
   });
+}
+
+/** Folders that one made above its own go with the last of those in them that was made, too. */
+function inheritParents(
+  after: readonly AppliedResource[],
+  gone: readonly AppliedResource[],
+): readonly AppliedResource[] {
+  const made = gone.flatMap(({ prior }) => (prior ? madeBy(prior) : []));
+  if (made.length === 0) return after;
+  return after.map((entry) => {
+    const { prior } = entry;
+    const { path, ensure } = prior?.spec ?? {};
+    if (prior?.type !== "directory" || ensure !== "absent" || typeof path !== "string") return entry;
+    const above = made.filter((parent) => path.startsWith(`${parent}/`));
+    if (above.length === 0) return entry;
+    // The topmost is the shortest: all of them lead to one path.
+    const all = [...new Set([...madeBy(prior), ...above])].sort((a, b) => a.length - b.length);
+    return { ...entry, prior: { ...prior, spec: { ...prior.spec, made_parents: all } } };
+  });
+}
+
+function madeBy({ spec: { made_parents: made } }: Prior): string[] {
+  return Array.isArray(made) ? made.map(String) : [];
 }
 
 /** What stood of a text as a whole. */

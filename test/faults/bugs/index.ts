@@ -36,6 +36,7 @@ import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
+import { stateHandBugs } from "./state-hand-bugs.ts";
 import { storeBugs } from "./store-bugs.ts";
 import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
@@ -89,6 +90,7 @@ export const bugs: readonly Bug[] = [
   ...roomBugs,
   ...scopeBugs,
   ...stateBugs,
+  ...stateHandBugs,
   ...storeBugs,
   ...strangerBugs,
   ...surfaceBugs,
