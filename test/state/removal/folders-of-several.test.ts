@@ -49,13 +49,21 @@ const orders = ids.flatMap((first) =>
     .map((second) => [first, second, ...ids.filter((id) => id !== first && id !== second)]),
 );
 
-describe.each(Object.entries(rows))("%s", (_what, { folder, made, create, nameOf }) => {
-  function machine(): StateFixture {
-    const state = new StateFixture(memoryMachine());
-    for (const path of ["/etc/systemd", units]) state.host.files.makeDirectory(path, {});
-    return state;
-  }
+function machine(): StateFixture {
+  const state = new StateFixture(memoryMachine());
+  for (const path of ["/etc/systemd", units]) state.host.files.makeDirectory(path, {});
+  return state;
+}
 
+/** Takes away what stands at a path, with all that is in it. */
+function take(state: StateFixture, path: string): void {
+  const { files } = state.host;
+  if (files.stat(path)?.kind !== "directory") return files.removeFile(path);
+  for (const name of files.list(path)) take(state, `${path}/${name}`);
+  files.removeDirectory(path);
+}
+
+describe.each(Object.entries(rows))("%s", (_what, { folder, made, create, nameOf }) => {
   /** Applies some of them and looks that these, and no others of ours, are there. */
   async function apply(state: StateFixture, wanted: readonly string[]): Promise<void> {
     const { status } = await state.run("apply", declare(wanted.map((id) => ({ id, ...create(id) }))));
@@ -116,6 +124,31 @@ describe.each(Object.entries(rows))("%s", (_what, { folder, made, create, nameOf
       expect(state.host.files.list(folder)).toEqual(["theirs"]);
     });
 
+    test("leave no folder where somebody took one of them away", async () => {
+      for (const taken of ids) {
+        const state = machine();
+        await come(state, ids);
+        take(state, `${folder}/${nameOf(taken)}`);
+        for (const at of leaving.keys()) {
+          const left = leaving.slice(at + 1).filter((id) => id !== taken);
+          await apply(state, left);
+        }
+        expect(state.host.files.stat(made), taken).toBeNull();
+      }
+    });
+
+    test("leave no folder where somebody took the last of them away", async () => {
+      const state = machine();
+      await come(state, ids);
+      const last = leaving.at(-1) ?? "";
+      for (const at of leaving.keys()) {
+        const left = leaving.slice(at + 1);
+        if (left.length === 0) take(state, `${folder}/${nameOf(last)}`);
+        await apply(state, left);
+      }
+      expect(state.host.files.stat(made)).toBeNull();
+    });
+
     test("leave a folder that is declared by then", async () => {
       const state = machine();
       await come(state, ids);
@@ -130,8 +163,7 @@ describe.each(Object.entries(rows))("%s", (_what, { folder, made, create, nameOf
 });
 
 test("a unit leaves the empty folder that somebody made for drop-ins since", async () => {
-  const state = new StateFixture(memoryMachine());
-  for (const path of ["/etc/systemd", units]) state.host.files.makeDirectory(path, {});
+  const state = machine();
   const unit = declare([{ id: "u", type: "systemd_unit", name: "site.service", content: "[Service]\n" }]);
   await state.run("apply", unit);
   state.host.files.makeDirectory(`${units}/site.service.d`, {});

@@ -107,16 +107,17 @@ test("a crontab that can't be read is never taken for an empty one", async () =>
   expect(written).toEqual([]);
 });
 
-test.each(["no crontab for root\n", "crontab: can't open 'root': No such file or directory\n"])(
-  "%j means that there is none",
-  async (stderr) => {
-    const state = new StateFixture(createMachine({ crontab: () => ({ exitCode: 1, stderr }) }));
-    expect((await state.run("plan", declare([job]))).results[0]).toMatchObject({
-      outcome: "would_change",
-      action: "create",
-    });
-  },
-);
+test.each([
+  "no crontab for root\n",
+  "crontab: no crontab for root\n",
+  "crontab: can't open 'root': No such file or directory\n",
+])("%j means that there is none", async (stderr) => {
+  const state = new StateFixture(createMachine({ crontab: () => ({ exitCode: 1, stderr }) }));
+  expect((await state.run("plan", declare([job]))).results[0]).toMatchObject({
+    outcome: "would_change",
+    action: "create",
+  });
+});
 
 test("one that could not be asked for has said nothing, whatever it wrote", async () => {
   const crontab: MemoryProgram = () => ({ exitCode: 2, stderr: "no crontab for root\n" });
@@ -356,12 +357,21 @@ describe("a job of the agent's own user", () => {
     expect(crontabs.has("root")).toBe(false);
   });
 
-  test("is refused beside another one of that name with that user named", async () => {
-    const state = new StateFixture(createHost());
-    const desired = declare([own({}), named({ hour: 4 })]);
+  test.each([
+    ["by name", 0, "root"],
+    ["by number", 0, "0"],
+    ["by name, who is not root", 1000, "me"],
+    ["by number, who is not root", 1000, "1000"],
+  ])("is refused beside another one of that name with that user named %s", async (_how, uid, user) => {
+    const host = createHost();
+    const state = new StateFixture(
+      Object.assign(host, { ownProcess: () => ({ line: [], cgroups: [], uid }) }),
+    );
+    const before = new Map(crontabs);
+    const desired = declare([own({}), named({ user, hour: 4 })]);
     for (const mode of ["plan", "apply"] as const)
       await expect(state.run(mode, desired)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
-    expect(crontabs.has("root")).toBe(false);
+    expect(crontabs).toEqual(before);
   });
 
   test("stays the same one where a later version names that user, and goes as it came", async () => {

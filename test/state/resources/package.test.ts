@@ -159,6 +159,16 @@ test("latest upgrades what the index knows to be older; an age makes an old inde
   expect(machine.list()).toEqual(["nginx 1.23"]);
 });
 
+test.each(["present", "absent"])("an old index is no difference for what is to be %s", async (ensure) => {
+  const { machine, state } = start();
+  if (ensure === "present") machine.install("nginx", "1.21");
+  machine.fresh = false;
+  const wanted = pkg({ name: "nginx", ensure, update_cache_seconds: 0 });
+  for (const mode of ["check", "plan", "apply"] as const)
+    expect((await state.run(mode, wanted)).results[0], mode).toMatchObject({ outcome: "unchanged" });
+  expect(machine.commands).toEqual([]);
+});
+
 test("purged takes the configuration along, also of what is gone already", async () => {
   const { machine, state } = start();
   machine.install("nginx", "1.22", { status: "config-files" });

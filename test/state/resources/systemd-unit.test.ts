@@ -121,6 +121,16 @@ test.each<[string, JsonObject]>([
   expect(resolveResource({ type: "systemd_unit", ...properties }, { module: "m" }).ok).toBe(false);
 });
 
+test.each([
+  ..."service socket timer path target mount automount swap slice"
+    .split(" ")
+    .map((kind) => [kind, true] as const),
+  ...["scope", "device", "conf"].map((kind) => [kind, false] as const),
+])("a unit of the kind %s may be declared: %s", (kind, isUnit) => {
+  const definition = { type: "systemd_unit", name: `site.${kind}`, content };
+  expect(resolveResource(definition, { module: "m" }).ok).toBe(isUnit);
+});
+
 test("a unit is read by systemd in the end, also where that failed when its file was in place", async () => {
   let works = false;
   let isStale = false;
