@@ -229,6 +229,38 @@ describe("the sweeper", () => {
     for (const { operation_id } of begun) expect((await read(test, operation_id)).status).toBe("failed");
   });
 
+  it.each([
+    ["first", [600, 3_600]],
+    ["last", [3_600, 600]],
+  ])("ends in time what was begun during a sweep, the nearest %s", async (_name, waits) => {
+    const { test: made, agent, clock, storage, apply } = await setUp();
+    await using test = made;
+    await agent.link.stop();
+    await settle();
+    const queue = (expires_in_seconds: number) => apply({ when_offline: "queue", expires_in_seconds });
+    await queue(300);
+    const looked = deferred<void>();
+    const goOn = deferred<void>();
+    const list = storage.list.bind(storage);
+    storage.list = async <T>(...[collection, query]: Parameters<Storage["list"]>) => {
+      const page = await list<T>(collection, query);
+      // The last that a sweep looks for: when the next is due.
+      if (query?.index !== "by_expiry" || query.limit !== 1) return page;
+      looked.resolve();
+      await goOn.promise;
+      return page;
+    };
+    await clock.advance(301_000);
+    await looked.promise;
+    const begun = new Map<number, string>();
+    for (const seconds of waits) begun.set(seconds, (await queue(seconds)).operation_id);
+    goOn.resolve();
+    await settle();
+    await clock.advance(602_000);
+    const statuses = [600, 3_600].map(async (seconds) => (await read(test, begun.get(seconds)!)).status);
+    expect(await Promise.all(statuses)).toEqual(["failed", "queued"]);
+  });
+
   it("leaves an operation as it ended whose result came in the same moment", async () => {
     const scene = await setUp();
     await using test = scene.test;

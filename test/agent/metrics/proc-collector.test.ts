@@ -140,3 +140,52 @@ test("a thousand interfaces, disks and mounts leave room for all else, and their
   expect(names).toContain("cpu.percent");
   expect(names.filter((name) => name.length > 200 || /\p{Cc}|\{.*[{}].*\}/u.test(name))).toEqual([]);
 });
+
+test("of many interfaces the first 16 are told, of which none is the machine's end of a container", async () => {
+  const { machine, collector } = await begin();
+  const line = (name: string, bytes: number): string =>
+    `  ${name}: ${bytes} 900 2 0 0 0 0 0 500000 800 1 0 0 0 0 0\n`;
+  const containers = Array.from({ length: 40 }, (_, n) => line(`veth${n}`, 1)).join("");
+  const others = (bytes: number): string =>
+    Array.from({ length: 20 }, (_, n) => line(`eno${n}`, bytes)).join("");
+  machine.change(
+    "/proc/net/dev",
+    "  eth0: 1000000 900 2 0 0 0 0 0 500000 800 1 0 0 0 0 0\n",
+    containers + others(1_000),
+  );
+  await collector.collect(10_000);
+  machine.change("/proc/net/dev", others(1_000), others(21_000));
+  const received = Object.entries(await collector.collect(20_000)).filter(([name]) =>
+    name.startsWith("network.receive_bytes"),
+  );
+  expect(received).toEqual(
+    Array.from({ length: 16 }, (_, n) => [`network.receive_bytes_per_second{interface=eno${n}}`, 2_000]),
+  );
+});
+
+test("of many disks the first 16 are told that are whole, no loop, and were used", async () => {
+  const { machine, collector } = await begin();
+  const names = (head: string): string[] => Array.from({ length: 20 }, (_, n) => `${head}${n}`);
+  const line = (name: string, sectors: number): string =>
+    `   8 0 ${name} 100 5 ${sectors} 30 200 6 ${sectors} 40 0 50 70\n`;
+  const unlike = [...names("loop"), ...names("nvme0n1p")].map((name) => line(name, 50)).join("");
+  const unused = names("fresh")
+    .map((name) => line(name, 0))
+    .join("");
+  const used = (sectors: number): string =>
+    names("nvme")
+      .map((name) => line(name, sectors))
+      .join("");
+  machine.list = (path) => (path === "/sys/block" ? ["loop", "fresh", "nvme"].flatMap(names) : null);
+  machine.texts.set("/proc/diskstats", unlike + unused + used(10));
+  await collector.collect(10_000);
+  machine.change("/proc/diskstats", used(10), used(210));
+  const read = Object.entries(await collector.collect(20_000)).filter(([name]) =>
+    name.startsWith("disk.read"),
+  );
+  expect(read).toEqual(
+    names("nvme")
+      .slice(0, 16)
+      .map((name) => [`disk.read_bytes_per_second{device=${name}}`, 10_240]),
+  );
+});
