@@ -10,9 +10,8 @@ export function createRestFetch(
 ): (request: Request) => Promise<Response> {
   return async (request) => {
     const reply = await handler(new FetchRestRequest(request, remoteAddress(request)));
-    if (reply instanceof Response) {
-      return request.method === "HEAD" ? new Response(null, reply) : reply;
-    }
+    // The handler makes none with a body for HEAD.
+    if (reply instanceof Response) return reply;
     return request.method === "HEAD" ? new Response(null, toResponse(reply)) : toResponse(reply);
   };
 }

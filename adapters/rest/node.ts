@@ -147,10 +147,6 @@ function sendPieces(response: ServerResponse, { pieces, ...head }: PiecedReply):
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {
   response.writeHead(reply.status, [...reply.headers].flat());
-  if (reply.body === null || response.req.method === "HEAD") {
-    await reply.body?.cancel();
-    response.end();
-    return;
-  }
-  await pipeline(Readable.fromWeb(reply.body), response);
+  if (reply.body === null) response.end();
+  else await pipeline(Readable.fromWeb(reply.body), response);
 }

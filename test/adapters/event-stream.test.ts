@@ -3,9 +3,12 @@ import { EventSource } from "eventsource";
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import type { AppRouter } from "../../adapters/trpc/router.ts";
+import { createApp } from "../../adapters/h3/app.ts";
+import { createContextFactory } from "../../adapters/trpc/context.ts";
+import { appRouter, type AppRouter } from "../../adapters/trpc/router.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
-import { serve } from "../support/server.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { serve, type TestServer } from "../support/server.ts";
 import { waitFor } from "../support/wait-for.ts";
 
 interface Frame {
@@ -115,6 +118,35 @@ describe("GET /api/v1/events", () => {
       });
       await nextOf(frames);
       await frames.return();
+    }
+  });
+});
+
+describe("HEAD of a stream", () => {
+  type Ask = (path: string, init: RequestInit) => Promise<Response>;
+  const carriers: Record<string, (server: TestServer, test: TestOrchestrator) => Ask> = {
+    "over a socket": (server) => (path, init) => fetch(server.url + path, init),
+    "within the process": (_server, { orchestrator }) => {
+      const app = createApp({
+        router: appRouter,
+        createContext: createContextFactory(orchestrator),
+        isReady: () => true,
+        logger: new RecordingLogger(),
+      });
+      return (path, init) => app.fetch(new Request(`http://127.0.0.1${path}`, init));
+    },
+  };
+
+  it.each(Object.entries(carriers))("holds nothing open, %s", async (_name, carry) => {
+    await using test = await createTestOrchestrator();
+    await using server = await serve(test.orchestrator);
+    const ask = carry(server, test);
+    const { token } = await test.signIn("Viewer");
+    const init = { method: "HEAD", headers: { authorization: `Bearer ${token}` } };
+    // More than a session may hold open.
+    for (let count = 0; count < 40; count += 1) {
+      const { status, headers, body } = await ask("/api/v1/events", init);
+      expect([status, headers.get("content-type"), body]).toEqual([200, "text/event-stream", null]);
     }
   });
 });
