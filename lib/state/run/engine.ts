@@ -2,7 +2,7 @@
  * The state engine: makes a machine match what is desired, or tells what that would do.
  *
  * ```
- * check all ──> (apply) keep what stood before ──> removals, last applied first ──> desired, in the order of the graph ──> barrier
+ * check all ──> (apply) keep what stood before ──> removals, see `inOrderOfRemoval` ──> desired, in the order of the graph ──> barrier
  * ```
  * A plan goes the same way on a machine that is only foreseen; a drift check is the first step alone. Removals come first, so
  * that what goes is not in
@@ -11,7 +11,7 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
-import { orderResources } from "../graph.ts";
+import { edgeProperties, type LeavingNode, orderRemovals, orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import { resourceTypes } from "../resources/index.ts";
@@ -34,7 +34,8 @@ import {
   tellDeclared,
   tellStaying,
 } from "./shared-things.ts";
-import { desiredItem, hideSecrets, place, removalItem, type StateItem } from "./state-item.ts";
+import { read } from "./prepared.ts";
+import { desiredItem, hideSecrets, place, placesOf, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { walk } from "./walk.ts";
 import { Watchers } from "./watchers.ts";
@@ -125,7 +126,7 @@ async function confirm(items: readonly StateItem[], run: StateRun, foresight: Fo
   if (typeof guard === "function") run.guard = guard;
 }
 
-/** Removals, last applied first, then what is desired in its order. */
+/** Removals, then what is desired, each in its order. */
 function plannedItems(
   run: Pick<
     StateRun,
@@ -158,13 +159,13 @@ function plannedItems(
   }
   tellDeclared(items, run);
   if (mode !== "check") {
-    const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
-    const remove = ([identity, entry]: [string, AppliedResource]): StateItem[] => {
-      const claim = claimsOn(entry).find((each) => scope.has(each));
-      const leaver = claim && withClaims(entry, [claim]);
-      return leaver ? [removalItem(leaver, { types, identity }, scope.outside(entry))] : [];
-    };
-    items.unshift(...leaving.reverse().flatMap(remove));
+    const leaving = [...applied].flatMap(([identity, entry]): Leaver[] => {
+      const claims = wanted.has(identity) ? [] : claimsOn(entry).filter((each) => scope.has(each));
+      const leaver = claims[0] && withClaims(entry, [claims[0]]);
+      const item = leaver && removalItem(leaver, { types, identity }, scope.outside(entry));
+      return item ? [{ item, claims }] : [];
+    });
+    items.unshift(...inOrderOfRemoval(leaving, { types, identities }));
     tellEdits(items, outsideOf(applied, scope), { identities, types, applied });
     tellStaying(items, outsideOf(applied, scope), { identities, types, applied });
   }
@@ -197,6 +198,65 @@ function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResourc
   );
   if (!ordering.ok) throw new OrchestratorError("MODULE_INVALID", { issues: ordering.faults });
   return ordering.order.flatMap((index) => desired[index] ?? []);
+}
+
+interface Leaver {
+  item: StateItem;
+  /** What was applied to the thing. */
+  claims: readonly ResolvedResource[];
+}
+
+/**
+ * The last applied first, but before what it needed, and what is in a folder before the folder goes: either may be younger, where a later
+ * version made another thing of it, as by another path.
+ */
+function inOrderOfRemoval(
+  leaving: readonly Leaver[],
+  { types, identities }: Pick<StateRun, "types" | "identities">,
+): StateItem[] {
+  const ofModules = new Map<string, string[]>();
+  const nodes = leaving.map(({ item, claims }): LeavingNode => {
+    for (const claim of claims) {
+      const keys = ofModules.get(claim.module);
+      if (keys) keys.push(resourceKey(claim));
+      else ofModules.set(claim.module, [resourceKey(claim)]);
+    }
+    return {
+      names: claims.map(resourceKey),
+      needs: claims.flatMap(neededBy),
+      ...foldersOf(item, { types, identities }),
+    };
+  });
+  const modules = [...ofModules].map(([module, needs]): LeavingNode => {
+    return { names: [allOf(module)], needs, paths: [], takes: [], brings: [] };
+  });
+  return orderRemovals([...nodes, ...modules]).flatMap((index) => leaving[index]?.item ?? []);
+}
+
+function neededBy(resource: ResolvedResource): string[] {
+  const { module, requires_modules = [] } = resource;
+  const ids = edgeProperties.flatMap((property) => resource[property] ?? []);
+  const others = requires_modules.filter((name) => name !== module);
+  return [...ids.map((resource_id) => resourceKey({ module, resource_id })), ...others.map(allOf)];
+}
+
+/** Stands for each resource of a module; no id is empty. */
+function allOf(module: string): string {
+  return resourceKey({ module, resource_id: "" });
+}
+
+function foldersOf(
+  { resource, target }: StateItem,
+  { types, identities }: Pick<StateRun, "types" | "identities">,
+): Pick<LeavingNode, "paths" | "takes" | "brings"> {
+  const declared = read(resource, types).target;
+  const paths = declared ? placesOf(declared, identities) : [];
+  if (!target) return { paths, takes: [], brings: [] };
+  const isAbsent = ({ spec }: typeof target): boolean => (spec as { ensure?: unknown }).ensure === "absent";
+  const { made_parents: above = [] } = target.spec as { made_parents?: readonly string[] };
+  const [stands, stood] = [declared !== null && !isAbsent(declared), !isAbsent(target)];
+  const goes = !stood || (stands && target.type.type !== resource.type);
+  return { paths, takes: goes ? [...paths, ...above] : [], brings: stood && !stands ? paths : [] };
 }
 
 /** One barrier for everything that was changed. */
