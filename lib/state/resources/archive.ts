@@ -171,6 +171,8 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
     const stat = files.stat(path);
     // Something must be there: a line is to be added to what the archive brought.
     const isTheirs = stat !== null && isOthers("content", path);
+    if (stat?.kind === "directory" && kind !== "folder" && !spec.staying?.includes(path))
+      throw obstacle(path, stat);
     if (!isTheirs && (await contentOf(files, { path, kind }, machine)) !== content) {
       differing.entries += 1;
       return;

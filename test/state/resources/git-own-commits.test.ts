@@ -108,3 +108,19 @@ describe.runIf(hasGit)("a clone that is no longer wanted", () => {
     expect(existsSync(clone.path)).toBe(false);
   });
 });
+
+test.runIf(hasGit)("a file that nobody committed and that a commit has is named", async () => {
+  const { url } = repository();
+  const clone = cloneOf(url);
+  await clone.run({ revision: "v1" });
+  const upstream = url.slice("file://".length);
+  for (const name of ["a", "b", "c"]) writeFileSync(join(upstream, name), "theirs");
+  git(upstream, "add", ".");
+  git(upstream, "commit", "--quiet", "-m", "more");
+  for (const name of ["a", "b", "c"]) writeFileSync(join(clone.path, name), "mine");
+  const result = await clone.run({ revision: "main" });
+  expect(result).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED" });
+  expect(result?.message).toMatch(
+    /error: The following untracked working tree files would be overwritten by checkout: \| c \|/,
+  );
+});

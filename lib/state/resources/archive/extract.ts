@@ -10,6 +10,7 @@ import { OrchestratorError } from "../../../errors.ts";
 import type { FileAttributes, FileStat, HostFiles } from "../../../host/host.ts";
 import { toFileAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
+import { obstacle } from "../shared/obstacle.ts";
 import { ArchiveLimit } from "./limit.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
@@ -142,7 +143,7 @@ async function extract(extraction: Extraction, machine: Machine): Promise<void> 
   const leaving = [...own.values()].filter(({ name, kind }) => {
     return kinds.get(name) !== kind && (kinds.has(name) || !staying.has(`${path}/${name}`));
   });
-  const coming = await plan(path, listed, { own, leaving, files: inside, machine });
+  const coming = await plan(path, listed, { own, leaving, staying, files: inside, machine });
   const stamp: Stamp = {
     sha256,
     strip_components: file.strip,
@@ -207,15 +208,24 @@ interface Standing {
   own: ReadonlyMap<string, StampEntry>;
   /** Those of ours that are taken away before anything is extracted. */
   leaving: readonly StampEntry[];
+  staying: ReadonlySet<string>;
   files: HostFiles;
   machine: Machine;
+}
+
+/** Whether somebody made a folder where a file or link of ours was: nothing is extracted into its place. */
+function isObstacle(
+  { kind: stands }: FileStat,
+  { kind, was, isOthers }: { kind: StampEntry["kind"]; was?: string | undefined; isOthers: boolean },
+): boolean {
+  return stands === "directory" && kind !== "folder" && was !== "folder" && !isOthers;
 }
 
 /** What will be ours: folders that stand already are not. `HOST_ERROR` where something of somebody else's is in the way. */
 async function plan(
   path: string,
   listed: readonly ListedEntry[],
-  { own, leaving, files, machine }: Standing,
+  { own, leaving, staying, files, machine }: Standing,
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
   const places = new Set(leaving.filter(({ kind }) => kind !== "folder").map(({ name }) => name));
@@ -231,6 +241,11 @@ async function plan(
       if (kind === "folder" && stat.kind === "directory") return;
       throw refuse(`${path}/${name}`, "stands there already and is left alone");
     }
+    if (
+      stat &&
+      isObstacle(stat, { kind, was: own.get(name)?.kind, isOthers: staying.has(`${path}/${name}`) })
+    )
+      throw obstacle(`${path}/${name}`, stat);
     const says = mode !== null && kind !== "link" && { mode };
     coming.set(name, { name, kind, content: null, ...says });
   };

@@ -111,6 +111,12 @@ export function wantedMembers(
   return [...new Set(membership === "inclusive" ? declared : [...present, ...declared])].sort();
 }
 
+/** The lines of a table that are about one name, counted from 1. */
+export function linesAbout(host: Host, path: string, name: string): number[] {
+  const lines = (readText(path, host) ?? "").split("\n");
+  return lines.flatMap((line, index) => (line.startsWith(`${name}:`) ? [index + 1] : []));
+}
+
 /** The fields of a line. */
 export type Row = string[];
 

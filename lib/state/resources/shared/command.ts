@@ -12,7 +12,7 @@ export interface Machine {
   readonly staysInRoot?: boolean;
 }
 
-/** Last lines of standard error that a failure quotes, and the longest part of each. */
+/** Last lines of standard error that a failure quotes, and the longest part of each; before them the one that says what is wrong. */
 const quotedLines = 3;
 const quotedLineLength = 300;
 
@@ -90,8 +90,10 @@ function lastLines(text: string): string {
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");
-  return lines
-    .slice(-quotedLines)
+  const last = lines.slice(-quotedLines);
+  // Git names what is in the way in between, and says last what could be done.
+  const telling = lines.slice(0, -quotedLines).find((line) => /^(?:error|fatal): /.test(line));
+  return [...(telling === undefined ? [] : [telling]), ...last]
     .map((line) => startOf(line, quotedLineLength))
     .join(" | ");
 }

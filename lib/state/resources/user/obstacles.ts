@@ -6,7 +6,7 @@ import { OrchestratorError } from "../../../errors.ts";
 import type { Host } from "../../../host/host.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Change } from "../../result.ts";
-import { findGroup, listUsers } from "../shared/accounts.ts";
+import { findGroup, linesAbout, listUsers } from "../shared/accounts.ts";
 import { missing } from "../shared/obstacle.ts";
 import { isSystemFolder } from "../shared/system-folders.ts";
 import { createsHome, leavingHome, type UserSpec } from "./properties.ts";
@@ -29,10 +29,14 @@ export interface UserChange {
 /**
  * Refuses a change of a user that can't be made.
  *
- * @throws {OrchestratorError} `HOST_ERROR` where another user has the number or the home, where a group is not there, where the
+ * @throws {OrchestratorError} `HOST_ERROR` where a table has two lines about it, where another user has the number or the home, where a group is not there, where the
  *   home to remove is not the user's alone, or where somebody could lead the programs that make or remove it elsewhere.
  */
 export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: Host): void {
+  refuseTwice(spec.name, "/etc/passwd", host);
+  const ofShadow = ["password_hash", "locked", "password_ages", "expires"];
+  if (changes.some(({ property }) => ofShadow.includes(property)))
+    refuseTwice(spec.name, "/etc/shadow", host);
   if (spec.ensure === "absent") return refuseHome(spec, host);
   const after = new Map(changes.map((change) => [change.property, change.after]));
   if (after.has("uid") && spec.uid !== undefined) {
@@ -53,7 +57,7 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
 /**
  * Refuses a change of a group that can't be made.
  *
- * @throws {OrchestratorError} `HOST_ERROR` where another group has the number, a member is not there, or the group that is to go
+ * @throws {OrchestratorError} `HOST_ERROR` where a table has two lines about it, another group has the number, a member is not there, or the group that is to go
  *   is the primary group of a user.
  */
 export function refuseGroup(
@@ -61,6 +65,7 @@ export function refuseGroup(
   changes: readonly Change[],
   host: Host,
 ): void {
+  refuseTwice(name, "/etc/group", host);
   if (ensure === "absent") {
     const group = findGroup(host, name);
     const user = group && listUsers(host).find((each) => each.gid === group.gid);
@@ -79,6 +84,14 @@ export function refuseGroup(
   for (const member of gone ? [] : toNames(members?.after))
     if (!stand.has(member) && host.users.userId(member) === null)
       throw missing(`There is no user "${member}", who is to be a member.`, { user: member });
+}
+
+/** Which of two lines counts is for somebody to say: the programs change neither. */
+function refuseTwice(name: string, path: string, host: Host): void {
+  const lines = linesAbout(host, path, name);
+  if (lines.length < 2) return;
+  const message = `${path} has more than one line about "${name}": lines ${lines.join(" and ")}. Leave the one that counts.`;
+  throw refused(message, { path, lines });
 }
 
 function toNames(members: unknown): string[] {

@@ -122,6 +122,23 @@ describe.skipIf(!hasPrograms("archives with links", "tar", "find"))("an archive 
   );
 
   test.each([
+    ["the same archive", ["d/a", "x", "z"]],
+    ["another version of it", ["d/a", "n", "x", "z"]],
+  ])("changes nothing where somebody made a folder in the place of a file: %s", async (_which, entries) => {
+    const scene = new Scene();
+    expect(await scene.run(scene.pack("d/a", "x", "z"))).toMatchObject({ outcome: "changed" });
+    const place = join(scene.path, "x");
+    rmSync(place);
+    const theirs = scene.theirs("x/theirs");
+    rmSync(join(scene.path, "d/a"));
+    const result = await scene.run(scene.pack(...entries));
+    expect(result).toMatchObject({ ...refused, message: expect.stringContaining(`${place} is a folder`) });
+    expect(readFileSync(theirs, "utf8")).toBe("theirs");
+    expect(readdirSync(scene.path).toSorted()).toEqual([".fleetwright-archive", "d", "x", "z"]);
+    expect(readdirSync(join(scene.path, "d"))).toEqual([]);
+  });
+
+  test.each([
     ["case", ["X -> theirs", "x/d/f"]],
     ["how a letter is put together", ["\u00fc -> theirs", "u\u0308/d/f"]],
   ])("with names that may be one where %s does not count is extracted apart", async (_what, entries) => {

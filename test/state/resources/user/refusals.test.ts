@@ -126,3 +126,41 @@ test("a user who comes back gets his subordinate numbers, from the first to the 
   await state.run("apply", []);
   expect(seen).toContain("usermod -v 100000-165535 -w 200000-200009 deploy");
 });
+
+test.each([
+  ["/etc/passwd", { shell: "/bin/false" }],
+  ["/etc/passwd", { ensure: "absent" }],
+  ["/etc/shadow", { password_hash: "*" }],
+])(
+  "a user with two lines in %s is refused with their places before anything is changed",
+  async (path, more) => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "deploy"]);
+    const table = state.read(path);
+    const line = table.split("\n").find((each) => each.startsWith("deploy:"));
+    state.write(path, `${table}${line}\n`);
+    const [first, last] = [table.split("\n").indexOf(line ?? "") + 1, table.split("\n").length];
+    const [plan, applied] = [await state.run("plan", user(more)), await state.run("apply", user(more))];
+    expect(plan.results[0]).toMatchObject({
+      outcome: "failed",
+      code: "HOST_ERROR",
+      message: `${path} has more than one line about "deploy": lines ${first} and ${last}. Leave the one that counts.`,
+    });
+    expect(applied.results[0]).toMatchObject({ outcome: "failed", message: plan.results[0]?.message });
+    expect(state.read(path)).toBe(`${table}${line}\n`);
+    // Nothing is to be changed: which line counts does not matter.
+    expect((await state.run("plan", user())).results[0]).toMatchObject({ outcome: "unchanged" });
+  },
+);
+
+test("a group with two lines is refused with their places", async () => {
+  const state = new StateFixture(memoryMachine());
+  state.write("/etc/group", "root:x:0:\nops:x:70:\nops:x:71:\n");
+  const group = declare([{ type: "group", name: "ops", gid: 72 }]);
+  for (const mode of ["plan", "apply"] as const)
+    expect((await state.run(mode, group)).results[0]).toMatchObject({
+      outcome: "failed",
+      message: expect.stringContaining("lines 2 and 3"),
+    });
+  expect(state.read("/etc/group")).toContain("ops:x:70:");
+});
