@@ -180,7 +180,7 @@ export function guarded<T>(path: string, act: () => T): T {
     const errno = systemErrorName(error) ?? "unknown";
     const full = errno === "ENOSPC" || errno === "EDQUOT";
     throw new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", {
-      message: `The agent can't use its file ${path}: ${errnoWords(errno)}.`,
+      message: `The agent can't use its file ${path}: ${errnoWords(errno, error)}.`,
       details: { path, errno },
       cause: error,
     });

@@ -63,8 +63,10 @@ export const machineErrors = {
   },
   STORAGE_FULL: {
     meaning: "There is no space to write.",
-    cause: "The disk of the data folder is full, or a quota is reached. Reading goes on.",
-    advice: "Make space. Writing works again by itself, without a restart.",
+    cause:
+      "The disk of the data folder is full or has no inodes left (`df -i`), or a quota is reached. Reading goes on.",
+    advice:
+      "Make space, or remove files where inodes are missing. Writing works again by itself, without a restart.",
   },
   STORAGE_FAILED: {
     meaning: "The storage can't be used.",

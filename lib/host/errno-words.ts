@@ -1,4 +1,6 @@
+import { statfsSync } from "node:fs";
 import { constants } from "node:os";
+import { dirname } from "node:path";
 import { getSystemErrorMap } from "node:util";
 
 /** Words for the errors that people meet; the system has some for all others. */
@@ -28,14 +30,32 @@ const words: Readonly<Record<string, string>> = {
 
 let ofSystem: ReadonlyMap<string, string> | undefined;
 
-/** A system error in words: "missing" for "ENOENT". What has only a name is told by that, as words. */
-export function errnoWords(errno: string): string {
+/**
+ * A system error in words: "missing" for "ENOENT". What has only a name is told by that, as words.
+ *
+ * @param cause - What was thrown: the system has one error for a disk without space and one without inodes.
+ */
+export function errnoWords(errno: string, cause?: unknown): string {
+  if (errno === "ENOSPC" && hasNoInodes(cause)) return "no inodes left on the disk (df -i)";
   ofSystem ??= new Map(getSystemErrorMap().values());
   const known = words[errno] ?? ofSystem.get(errno);
   if (known !== undefined) return known;
   // Refusals of a certificate, and those of Node, have names that are words.
   if (!errno.includes("_")) return "refused by the machine";
   return errno.replace(/^ERR_/, "").toLowerCase().replaceAll("_", " ");
+}
+
+/** Whether there is room for bytes where a call failed, and none for another file. */
+function hasNoInodes(cause: unknown): boolean {
+  const { dest, path } = (cause ?? {}) as { dest?: unknown; path?: unknown };
+  const place = dest ?? path;
+  if (typeof place !== "string") return false;
+  try {
+    const { files, ffree } = statfsSync(dirname(place));
+    return files > 0 && ffree === 0;
+  } catch {
+    return false;
+  }
 }
 
 /**

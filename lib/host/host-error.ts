@@ -4,7 +4,7 @@ import type { FileStat } from "./host.ts";
 
 /** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error, told in words. */
 export function hostError(path: string, errno: string, cause?: unknown): OrchestratorError {
-  const message = `${errnoWords(errno)}: ${path}`;
+  const message = `${errnoWords(errno, cause)}: ${path}`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
 }
 

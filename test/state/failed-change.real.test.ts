@@ -30,6 +30,12 @@ const refusals: [
     (folder) => output("mount", "-o", "remount,rw", folder),
   ],
   [
+    "a disk without inodes",
+    "no inodes left on the disk (df -i)",
+    (folder) => output("mount", "-o", "remount,nr_inodes=2", folder),
+    (folder) => output("mount", "-o", "remount,nr_inodes=100", folder),
+  ],
+  [
     "a full disk",
     "disk full",
     // dd(1) ends with an error when the disk is full, which is what it is for here.
