@@ -64,7 +64,7 @@ export class ChannelConfigs {
     const held = await Promise.all(
       [...new Set(namesIn(type, whole))].map((secret) => this.#secrets.hold(secret)),
     );
-    this.#check(type, await this.#dereferenced(type, whole));
+    await this.#inFull(type, whole);
     const isSealed = (field: string): boolean =>
       type.secretFields.includes(field) && !isReference(whole[field]);
     const fields = Object.keys(whole);
@@ -90,7 +90,7 @@ export class ChannelConfigs {
   async read(channel: Configured): Promise<JsonObject> {
     const type = this.typeOf(channel.type);
     const whole = { ...channel.config, ...(await this.#sealed(channel)) };
-    return this.#check(type, await this.#dereferenced(type, whole));
+    return this.#inFull(type, whole);
   }
 
   /** The config for people to see. */
@@ -133,8 +133,21 @@ export class ChannelConfigs {
     return JSON.parse(asText(bytes)!) as JsonObject;
   }
 
-  async #dereferenced(type: ChannelType, whole: JsonObject): Promise<JsonObject> {
-    const read: JsonObject = { ...whole };
+  /**
+   * The config with its secrets in it, checked. What wrote a secret may have ended its one line, which an address or a token can't have in it;
+   * where any text will do, such as for a password, it counts as it is.
+   */
+  async #inFull(type: ChannelType, whole: JsonObject): Promise<JsonObject> {
+    const secrets = await this.#dereferenced(type, whole);
+    const asIs = { ...whole, ...secrets };
+    if (type.config.safeParse(asIs).success) return this.#check(type, asIs);
+    const unended = Object.entries(secrets).map(([field, text]) => [field, text.replace(/\r?\n$/, "")]);
+    return this.#check(type, { ...whole, ...Object.fromEntries(unended) });
+  }
+
+  /** Its fields that are secrets of their own. */
+  async #dereferenced(type: ChannelType, whole: JsonObject): Promise<Record<string, string>> {
+    const read: Record<string, string> = {};
     for (const field of type.secretFields) {
       const name = secretNamed(whole[field]);
       if (name === undefined) continue;

@@ -89,6 +89,40 @@ describe("a secret field of a channel", () => {
     await secrets.remove(systemCaller, { name: "hook" });
   });
 
+  it.each(["\n", "\r\n"])("may name a secret that ends with a line break: %j", async (end) => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const { secrets } = test.orchestrator;
+    const name = `ended-${end.length}`;
+    await secrets.create(systemCaller, { name, value: url + end });
+    const config = { url: `secret:${name}` };
+    const { id } = await channels().create(systemCaller, { name, type: "slack", config });
+    expect(await send(id)).toMatchObject({ delivered: true });
+    expect(received).toHaveLength(1);
+    await secrets.update(systemCaller, { name, value: `${url}${end}${end}` });
+    expect(await send(id)).toMatchObject({ delivered: false });
+  });
+
+  it("takes a secret as it is where any text will do", async () => {
+    const sent: unknown[] = [];
+    await using own = await createNotifying({
+      channelTypes: {
+        any: {
+          config: z.strictObject({ phrase: z.string() }) as never,
+          secretFields: ["phrase"],
+          send: (_message, { phrase }) => (
+            sent.push(phrase),
+            Promise.resolve({ delivered: true, duration_ms: 1 })
+          ),
+        },
+      },
+    });
+    await own.orchestrator.secrets.create(systemCaller, { name: "phrase", value: "open\n" });
+    const made = { name: "any", type: "any", config: { phrase: "secret:phrase" } };
+    const { id } = await own.orchestrator.channels.create(systemCaller, made);
+    await own.orchestrator.channels.test(systemCaller, { id });
+    expect(sent).toEqual(["open\n"]);
+  });
+
   it("names a secret as a text alone: in a list or a map the same words are a value", async () => {
     const sent: unknown[] = [];
     await using own = await createNotifying({
