@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import type { z } from "zod";
 import type { Channel, Delivery, schemas } from "fleetwright";
+import { ApiError } from "../../client/api-error.ts";
 import { makeSure, sureOption } from "../ask.ts";
 import type { SureOptions } from "../ask.ts";
 import type { CommandCall, Run } from "../call.ts";
@@ -9,7 +10,7 @@ import { UsageError } from "../failure.ts";
 import { findListed, findNamed } from "../find-id.ts";
 import { gather, gatherParam, limitOption, type ParamOptions } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { idColumn, timeColumn, toFacts, toLine, toLines } from "../text.ts";
+import { idColumn, quote, timeColumn, toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 type Config = z.input<typeof schemas.createChannelInput>["config"];
@@ -77,7 +78,8 @@ export function addChannelsCommands(program: Command, run: Run): void {
           ...(template && { template }),
           ...(audit && { source: "audit" as const }),
         };
-        show(call, await call.client.channels.create({ ...fields, ...rest, name, type, config }));
+        const input = { ...fields, ...rest, name, type, config };
+        show(call, await quoting(given, () => call.client.channels.create(input)));
       }),
     );
   withFields(channels.command("update <channel>").description("change a channel; what is not given stays"))
@@ -90,7 +92,7 @@ export function addChannelsCommands(program: Command, run: Run): void {
         const { id, config: before } = await findChannel(call, channel);
         const config = await configOf(call, given, before);
         const changes = { ...fieldsOf(given), ...(config && { config }) };
-        show(call, await call.client.channels.update(id, changes));
+        show(call, await quoting(given, () => call.client.channels.update(id, changes)));
       }),
     );
   addTestAndRemove(channels, run);
@@ -195,6 +197,23 @@ async function configOf(
   if (file === undefined && Object.keys(set).length === 0) return null;
   const base = file === undefined ? before : readConfig(await readText(context, file));
   return { ...base, ...set };
+}
+
+/** Where a field is refused that was read as something else than text, says how to give it as text. */
+async function quoting<Result>({ set = {} }: Given, send: () => Promise<Result>): Promise<Result> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { problem } = error;
+    const errors = problem.errors?.map((fault) => {
+      const field = /^\/config\/([^/]+)$/.exec(fault.pointer)?.[1];
+      if (field === undefined || !(field in set) || typeof set[field] === "string") return fault;
+      const quoted = quote(`${field}="TEXT"`);
+      return { ...fault, message: `${fault.message}; text that reads as JSON is quoted: --set ${quoted}` };
+    });
+    throw new ApiError({ ...problem, ...(errors && { errors }) }, error.cause, error.retryAfterMs);
+  }
 }
 
 function readConfig(text: string): Config {

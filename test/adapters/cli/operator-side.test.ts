@@ -79,6 +79,20 @@ describe("fleetwright windows", () => {
 });
 
 describe("fleetwright channels", () => {
+  it.each(["123456", "true", "null"])("say how a text is given that reads as JSON: %s", async (topic) => {
+    const { run, print } = await start();
+    const options = ["--type", "ntfy", "--set", "server=https://ntfy.example"];
+    const refused = await run("channels", "create", "Phone", ...options, "--set", `topic=${topic}`);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("VALIDATION_FAILED") });
+    expect(refused.stderr).toContain(`text that reads as JSON is quoted: --set 'topic="TEXT"'\n`);
+    await print("channels", "create", "Phone", ...options, "--set", `topic="${topic}"`);
+    const changed = await run("channels", "update", "Phone", "--set", `topic=${topic}`);
+    expect(changed.stderr).toContain(`--set 'topic="TEXT"'\n`);
+    const other = await run("channels", "update", "Phone", "--set", "server=nowhere");
+    expect(other.stderr).toContain("/config/server");
+    expect(other.stderr).not.toContain("quoted");
+  });
+
   it("makes, tests, shows, changes and removes channels, and prints nothing secret", async () => {
     let status = 200;
     const { url, received } = await startReceiver((response) => {
