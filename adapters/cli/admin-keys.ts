@@ -5,6 +5,7 @@ import type { AdminKey } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
 import { codeOf } from "../client/system-error.ts";
 import { UsageError } from "./failure.ts";
+import { readOwnFile, requireFile } from "./private-file.ts";
 
 /** File in the data folder with a public key a line, and a name behind it; each is made Admin at the start. */
 const adminKeysFile = "admin-keys";
@@ -19,6 +20,7 @@ export function addAdminKey(dataDir: string, { public_key, username }: AdminKey)
   const line = username === undefined ? public_key : `${public_key} ${username}`;
   try {
     const file = openSync(path, "a+", 0o600);
+    requireFile(file);
     const before = readFileSync(file);
     try {
       // Whoever wrote the last line may not have ended it.
@@ -44,7 +46,7 @@ export function addAdminKey(dataDir: string, { public_key, username }: AdminKey)
 export function readAdminKeys(dataDir: string): AdminKey[] {
   const path = join(dataDir, adminKeysFile);
   try {
-    const lines = readFileSync(path, "utf8").split("\n");
+    const lines = readOwnFile(path).split("\n");
     return lines
       .map((line) => line.trim())
       .filter((line) => line !== "" && !line.startsWith("#"))

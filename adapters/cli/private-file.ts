@@ -1,5 +1,14 @@
 /** Files that hold secrets: mode 0600, replaced as a whole. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { writeWhole } from "../client/write-whole.ts";
 
@@ -24,6 +33,27 @@ export function replacePrivateFile(path: string, text: string, aside = `${path}.
   } finally {
     closeSync(folder);
   }
+}
+
+/**
+ * Reads a file of the program's own as text. One that only looks like it, such as a pipe to which nobody writes, would be waited for for ever;
+ * files that people name may be pipes.
+ */
+export function readOwnFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    requireFile(file);
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Throws where what is open is neither a file nor a folder; reading that has an error of its own. */
+export function requireFile(file: number): void {
+  const stat = fstatSync(file);
+  if (stat.isFile() || stat.isDirectory()) return;
+  throw Object.assign(new Error("It is no regular file."), { code: "no regular file" });
 }
 
 function writeDurably(path: string, text: string): void {

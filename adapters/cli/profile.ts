@@ -1,5 +1,5 @@
 /** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
@@ -9,7 +9,7 @@ import { makeFolders } from "../sync/make-folders.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { didYouMean } from "./find-id.ts";
-import { replacePrivateFile } from "./private-file.ts";
+import { readOwnFile, replacePrivateFile } from "./private-file.ts";
 
 /** One user's sign-in. */
 export interface Profile {
@@ -106,7 +106,7 @@ export function readProfile(context: CommandContext): Profile | null {
   const path = profilePath(context);
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readOwnFile(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
     throw unreadable(path, error);
@@ -218,7 +218,7 @@ export function useProfile(context: CommandContext, name: string): void {
 
 function readUsed(context: CommandContext): string | undefined {
   try {
-    return readFileSync(usedPath(context), "utf8").trim();
+    return readOwnFile(usedPath(context)).trim();
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw unreadable(usedPath(context), error);

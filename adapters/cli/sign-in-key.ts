@@ -9,6 +9,7 @@ import { readPublicLine } from "../client/ssh-key.ts";
 import { codeOf } from "../client/system-error.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
+import { readOwnFile } from "./private-file.ts";
 
 /** How a profile names a key that ssh-agent holds; its public half in hex follows. */
 const ofAgent = "ssh-agent:";
@@ -66,7 +67,7 @@ function isGone(key: string): boolean {
  */
 export function openSigner(context: CommandContext, key: string): OperatorSigner {
   if (key.startsWith(ofAgent)) return agentSigner(() => socketOf(context), key.slice(ofAgent.length));
-  readGiven(key);
+  readGiven(key, readOwnFile);
   return readSigner(key, { passphrase: () => askPassphrase(context, key) });
 }
 
@@ -91,9 +92,9 @@ function toAgentKey(path: string): string {
   return ofAgent + publicKey;
 }
 
-function readGiven(path: string): string {
+function readGiven(path: string, read = (place: string) => readFileSync(place, "utf8")): string {
   try {
-    return readFileSync(path, "utf8");
+    return read(path);
   } catch (error) {
     throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
   }

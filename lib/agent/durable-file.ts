@@ -1,6 +1,7 @@
 /** Files that must survive kill -9 and a power loss. Synchronous: they are small, and nothing may happen in between. */
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   fsyncSync,
@@ -44,12 +45,26 @@ function makeOne(folder: string): void {
 export function readText(path: string): string | null {
   return guarded(path, () => {
     try {
-      return readFileSync(path, "utf8");
+      return readOwn(path);
     } catch (error) {
       if (systemErrorName(error) === "ENOENT") return null;
       throw error;
     }
   });
+}
+
+/** A pipe in the place of a file would be waited for for ever. */
+function readOwn(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stat = fstatSync(file);
+    // Reading a folder has an error of its own.
+    if (!stat.isFile() && !stat.isDirectory())
+      throw Object.assign(new Error("It is no regular file."), { code: "ERR_NO_REGULAR_FILE" });
+    return readFileSync(file, "utf8");
+  } finally {
+    letGo(file);
+  }
 }
 
 /** What a file is called while it is written. */

@@ -6,6 +6,7 @@ import {
   readdirSync,
   statfsSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -116,4 +117,10 @@ describe("durable files", () => {
     removeFile(path);
     expect(readText(path)).toBeNull();
   });
+});
+
+it("a device or pipe in the place of a file is refused, since it may never end", () => {
+  const path = join(temporaryFolder(), "identity");
+  symlinkSync("/dev/null", path);
+  expect(() => readText(path)).toThrow(`The agent can't use its file ${path}: no regular file.`);
 });

@@ -1,12 +1,11 @@
 /** Where the server's key for secrets comes from: a file of the data folder, a text, or a program that asks a vault. */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SecretsKeySource } from "fleetwright";
 import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
 import { codeOf } from "../../client/system-error.ts";
-import { replacePrivateFile } from "../private-file.ts";
+import { readOwnFile, replacePrivateFile } from "../private-file.ts";
 
 /** File in the data folder with a key a line, 64 hex digits, the newest first. Made at the first start, mode 0600. */
 export const secretsKeyFile = "secrets.key";
@@ -46,7 +45,7 @@ class KeyFile implements SecretsKeySource {
 
   async read(): Promise<readonly Uint8Array[]> {
     try {
-      return parseKeys(readFileSync(this.#path, "utf8"), this.#path);
+      return parseKeys(readOwnFile(this.#path), this.#path);
     } catch (cause) {
       if (codeOf(cause) === "ENOENT") return [];
       if (isOrchestratorError(cause)) throw cause;

@@ -1,15 +1,19 @@
 /** Files that appear, or are replaced, as a whole: whatever the disk does meanwhile. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import fs, { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { addAdminKey, readAdminKeys } from "../../../adapters/cli/admin-keys.ts";
 import { replacePrivateFile } from "../../../adapters/cli/private-file.ts";
+import { processContext } from "../../../adapters/cli/process-context.ts";
+import { openSigner } from "../../../adapters/cli/sign-in-key.ts";
 import { makeFile } from "../../../adapters/cli/work/new-file.ts";
 import { failingAt } from "../../support/failing-files.ts";
+import { runIn } from "../../support/command-line.ts";
 import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -136,4 +140,26 @@ test("a new file that is on disk is there, whatever its close says, and nothing 
   expect(readFileSync(path, "utf8")).toBe(after);
   expect(readdirSync(dirname(path))).toEqual(["fleet.backup"]);
   expect(process.listenerCount("SIGTERM")).toBe(listeners);
+});
+
+// A device that ends at once: of a pipe to which nobody writes the program would wait for the end.
+test.each(["profile.json", "used-profile"])("a device in the place of %s is refused", async (name) => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "home"));
+  const path = join(folder, "home", name);
+  symlinkSync("/dev/null", path);
+  const { code, stderr } = await runIn(folder, ["whoami"]);
+  expect([code, stderr]).toEqual([
+    1,
+    `fleetwright: CONFIGURATION_INVALID: ${path} can't be read (no regular file).\n`,
+  ]);
+});
+
+test("a device in the place of a key is refused", () => {
+  const folder = temporaryFolder();
+  const path = join(folder, "admin-keys");
+  symlinkSync("/dev/null", path);
+  expect(() => readAdminKeys(folder)).toThrow(`${path} can't be read (no regular file).`);
+  expect(() => addAdminKey(folder, { public_key: "0".repeat(64) })).toThrow("no regular file");
+  expect(() => openSigner(processContext, path)).toThrow(`${path} can't be read (no regular file).`);
 });

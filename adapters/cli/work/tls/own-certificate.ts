@@ -8,14 +8,14 @@
  * Clients trust the authority, so that a new certificate of the server asks nothing of them.
  */
 import { X509Certificate } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
 import type { Certificate } from "../../../h3/serve.ts";
 import { makeFolders } from "../../../sync/make-folders.ts";
-import { replacePrivateFile } from "../../private-file.ts";
+import { readOwnFile, replacePrivateFile } from "../../private-file.ts";
 import type { createAuthority } from "./authority.ts";
 import type { CertificateSource } from "./certificate-source.ts";
 
@@ -70,7 +70,7 @@ export class OwnCertificate implements CertificateSource {
     }
     const authority = parse(path);
     if (!authority) throw damaged(path);
-    if (!existsSync(this.authorityFile) || readFileSync(this.authorityFile, "utf8") !== authority.cert)
+    if (!existsSync(this.authorityFile) || readOwnFile(this.authorityFile) !== authority.cert)
       writeFileSync(this.authorityFile, authority.cert, { mode: 0o644 });
     return authority;
   }
@@ -124,7 +124,7 @@ function toNames(name: string): string[] {
 
 /** A private key and its certificate in one file, so that neither is ever there without the other. */
 function parse(path: string): Certificate | null {
-  const text = readFileSync(path, "utf8");
+  const text = readOwnFile(path);
   const [key, cert] = [
     /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n/,
     /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/,
