@@ -135,7 +135,9 @@ function describeParameters(operation: Operation, procedure: AnyProcedure): void
   if (body === undefined) return;
   const { schema } = body.content?.["application/json"] ?? {};
   const inPath = new Set((operation.parameters as { name: string }[] | undefined)?.map(({ name }) => name));
-  body.required = faultsOfInput(procedure)({}).some(({ path: [name] }) => !inPath.has(String(name)));
+  const { rest = {} } = procedure._def.meta as ProcedureMeta;
+  const isIncomplete = faultsOfInput(procedure)({}).some(({ path: [name] }) => !inPath.has(String(name)));
+  body.required = isIncomplete || rest.needsBody === true;
   if (schema?.properties !== undefined && isStrictInput(procedure)) schema.additionalProperties ??= false;
 }
 

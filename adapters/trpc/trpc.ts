@@ -28,6 +28,8 @@ export interface RestMeta {
   streams?: object;
   /** Media types of what the procedure answers as a `Response` of its own, for the OpenAPI description: one, or those that its input chooses from. */
   produces?: readonly [string, ...string[]];
+  /** Whether a request without a body is refused though no field alone is required, for the OpenAPI description. Default: as the input schema says. */
+  needsBody?: boolean;
   /** Whether the procedure honours `request.if_match`. A request with `If-Match` to one that does not is refused. */
   conditional?: boolean;
 }

@@ -97,6 +97,7 @@ export const agentProcedures = t.router({
         description:
           "Up to 1000 agents get the names that are given, or, by id or by selector, names made of their hostnames or of an attribute. The answer says what happened to each; of a name that is taken it tells both agents.",
         problems: ["SELECTOR_INVALID", "CURSOR_INVALID", "NO_MATCH"],
+        rest: { needsBody: true },
       }),
     )
     .input(schemas.setNamesInput)

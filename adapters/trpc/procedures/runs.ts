@@ -21,7 +21,7 @@ export const runProcedures = t.router({
         description:
           "Runs a command or a script once on each agent that a selector matches, or that `node_ids` names. Nothing of it is kept as applied. Answers with 200 when it has ended on all within `wait_seconds`, else with 202.",
         problems: ["MAINTENANCE_WINDOW", "NO_MATCH", "NOT_FOUND", "SELECTOR_INVALID"],
-        rest: started,
+        rest: { ...started, needsBody: true },
       }),
     )
     .input(schemas.startRunInput)
