@@ -25,7 +25,7 @@ export const operatorSchema = z
     public_key: z.string().describe("Lower-case hex."),
     added_at: z.string(),
     added_by: z.string(),
-    last_seen_at: z.string().optional(),
+    last_seen_at: z.string().optional().describe("The last sign-in; absent = none yet."),
     managed_by: managedBySchema.optional(),
     version: versionSchema,
   })

@@ -105,7 +105,7 @@ const columns: readonly Column<Operator>[] = [
   ["USERNAME", ({ username }) => username],
   ["ROLE", ({ role }) => role],
   ["ADDED", ({ added_at }) => added_at, timeColumn],
-  ["LAST SEEN", ({ last_seen_at }) => last_seen_at, timeColumn],
+  ["LAST SIGN-IN", ({ last_seen_at }) => last_seen_at, timeColumn],
 ];
 
 /** The key of what was typed. Whether hex and base64 are one is for the server to say; what can be none is not sent to it. */

@@ -27,6 +27,7 @@ describe("--output", () => {
   it("tells times as how long ago, and exactly where it is wide", async () => {
     const line = await startSignedIn();
     expect(await line.print("operators", "list")).toMatch(/ (now|\d+ s ago) /);
+    expect(await line.print("operators", "list")).toMatch(/ADDED +LAST SIGN-IN\n/);
     expect(await line.print("operators", "list", "-o", "wide")).toMatch(/\d{4}-\d\d-\d\dT[\d:.]+Z/);
   });
 
