@@ -164,3 +164,20 @@ test("a group with two lines is refused with their places", async () => {
     });
   expect(state.read("/etc/group")).toContain("ops:x:70:");
 });
+
+test("a user who was taken away does not come back where another has the number, and the removal says who", async () => {
+  const state = new StateFixture(memoryMachine());
+  await run(state.host, ["useradd", "deploy"]);
+  const [, , uid, gid] = state
+    .read("/etc/passwd")
+    .split("\n")
+    .find((line) => line.startsWith("deploy:"))!
+    .split(":");
+  state.write("/etc/passwd", `${state.read("/etc/passwd")}twin:x:${uid}:${gid}::/home/twin:/bin/sh\n`);
+  expect((await state.run("apply", user({ ensure: "absent" }))).status).toBe("succeeded");
+  const { results } = await state.run("apply", []);
+  expect(results[0]).toMatchObject({
+    outcome: "failed",
+    message: expect.stringContaining(`The number ${uid} belongs to the user twin.`),
+  });
+});
