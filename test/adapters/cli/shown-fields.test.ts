@@ -198,7 +198,7 @@ const tables: readonly Row[] = [
   {
     line: "operators list",
     answer: { operator_id: node, username: "ada", role: "Admin", added_at: at(1), last_seen_at: at(2) },
-    shows: { OPERATOR: node, USERNAME: "ada", ROLE: "Admin", ADDED: at(1), "LAST SEEN": at(2) },
+    shows: { OPERATOR: node, USERNAME: "ada", ROLE: "Admin", ADDED: at(1), "LAST SIGN-IN": at(2) },
   },
   {
     line: "audit list",
