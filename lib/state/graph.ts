@@ -164,7 +164,8 @@ function whatWaits(nodes: readonly LeavingNode[]): Waiting[][] {
 
 type Finder = (name: string) => readonly number[];
 
-function foldersAbove(path: string): string[] {
+/** Folders above an absolute path but the root, from the nearest to the topmost. */
+export function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
     folders.push(path.slice(0, at));

@@ -11,7 +11,7 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
-import { edgeProperties, type LeavingNode, orderRemovals, orderResources } from "../graph.ts";
+import { edgeProperties, orderRemovals, orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import { resourceTypes } from "../resources/index.ts";
@@ -24,7 +24,7 @@ import { examineAll } from "./examine.ts";
 import { refuseFights, tellEdits } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
-import { inheritParts, tellDeclaredParts } from "./parts.ts";
+import { inheritParts, leaveParentsToLast, parentsMadeBy, tellDeclaredParts } from "./parts.ts";
 import {
   holdClaims,
   outsideOf,
@@ -212,25 +212,29 @@ interface Leaver {
  */
 function inOrderOfRemoval(
   leaving: readonly Leaver[],
-  { types, identities }: Pick<StateRun, "types" | "identities">,
+  run: Pick<StateRun, "types" | "identities">,
 ): StateItem[] {
+  const nodes = toNodes(leaving, run);
+  const inOrder = orderRemovals(nodes).flatMap((index) => leaving[index]?.item ?? []);
+  if (!leaveParentsToLast(inOrder)) return inOrder;
+  for (const [index, { item }] of leaving.entries()) nodes[index]?.takes.push(...parentsMadeBy(item));
+  return orderRemovals(nodes).flatMap((index) => leaving[index]?.item ?? []);
+}
+
+function toNodes(leaving: readonly Leaver[], run: Pick<StateRun, "types" | "identities">) {
   const ofModules = new Map<string, string[]>();
-  const nodes = leaving.map(({ item, claims }): LeavingNode => {
+  const nodes = leaving.map(({ item, claims }) => {
     for (const claim of claims) {
       const keys = ofModules.get(claim.module);
       if (keys) keys.push(resourceKey(claim));
       else ofModules.set(claim.module, [resourceKey(claim)]);
     }
-    return {
-      names: claims.map(resourceKey),
-      needs: claims.flatMap(neededBy),
-      ...foldersOf(item, { types, identities }),
-    };
+    return { names: claims.map(resourceKey), needs: claims.flatMap(neededBy), ...foldersOf(item, run) };
   });
-  const modules = [...ofModules].map(([module, needs]): LeavingNode => {
+  const modules = [...ofModules].map(([module, needs]) => {
     return { names: [allOf(module)], needs, paths: [], takes: [], brings: [] };
   });
-  return orderRemovals([...nodes, ...modules]).flatMap((index) => leaving[index]?.item ?? []);
+  return [...nodes, ...modules];
 }
 
 function neededBy(resource: ResolvedResource): string[] {
@@ -248,15 +252,14 @@ function allOf(module: string): string {
 function foldersOf(
   { resource, target }: StateItem,
   { types, identities }: Pick<StateRun, "types" | "identities">,
-): Pick<LeavingNode, "paths" | "takes" | "brings"> {
+): { paths: string[]; takes: string[]; brings: string[] } {
   const declared = read(resource, types).target;
-  const paths = declared ? placesOf(declared, identities) : [];
+  const paths = declared ? [...placesOf(declared, identities)] : [];
   if (!target) return { paths, takes: [], brings: [] };
   const isAbsent = ({ spec }: typeof target): boolean => (spec as { ensure?: unknown }).ensure === "absent";
-  const { made_parents: above = [] } = target.spec as { made_parents?: readonly string[] };
   const [stands, stood] = [declared !== null && !isAbsent(declared), !isAbsent(target)];
   const goes = !stood || (stands && target.type.type !== resource.type);
-  return { paths, takes: goes ? [...paths, ...above] : [], brings: stood && !stands ? paths : [] };
+  return { paths, takes: goes ? [...paths] : [], brings: stood && !stands ? paths : [] };
 }
 
 /** One barrier for everything that was changed. */

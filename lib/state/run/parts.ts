@@ -2,6 +2,7 @@
 import { OrchestratorError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { partConflict } from "../conflicts.ts";
+import { foldersAbove } from "../graph.ts";
 import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import { bothEnds, type Digests, notedEnd } from "../resources/shared/kept-lines.ts";
@@ -174,7 +175,41 @@ function inheritParents(
   });
 }
 
-function madeBy({ spec: { made_parents: made } }: Prior): string[] {
+/**
+ * Folders that some of what goes made above their own go with the last folder in them that goes, whoever made them. Tells the items so.
+ *
+ * @param leaving - In the order in which they go.
+ * @returns Whether there are any.
+ */
+export function leaveParentsToLast(leaving: readonly StateItem[]): boolean {
+  const made = new Set(leaving.flatMap(parentsMadeBy));
+  if (made.size === 0) return false;
+  const folders = leaving.flatMap((item) => {
+    const folder = goingFolder(item);
+    return folder === null
+      ? []
+      : [{ item, folder, above: foldersAbove(folder).filter((each) => made.has(each)) }];
+  });
+  const lastIn = new Map(folders.flatMap(({ folder, above }) => above.map((each) => [each, folder])));
+  for (const { item, folder, above } of folders) {
+    const { type, spec } = item.target!;
+    const made_parents = above.filter((each) => lastIn.get(each) === folder).reverse();
+    item.target = { type, spec: { ...(spec as object), made_parents } };
+  }
+  return true;
+}
+
+/** Folders that go with one that goes, since it made them above its own. */
+export function parentsMadeBy(item: StateItem): string[] {
+  return goingFolder(item) === null ? [] : madeBy(item.target as { spec: JsonObject });
+}
+
+function goingFolder({ target }: StateItem): string | null {
+  const { path, ensure } = (target?.spec ?? {}) as { path?: unknown; ensure?: unknown };
+  return target?.type.type === "directory" && ensure === "absent" && typeof path === "string" ? path : null;
+}
+
+function madeBy({ spec: { made_parents: made } }: Pick<Prior, "spec">): string[] {
   return Array.isArray(made) ? made.map(String) : [];
 }
 

@@ -44,6 +44,27 @@ test("a disk that is full in the middle leaves the old text, and nothing beside 
   expect(readdirSync(folder)).toEqual(["secrets.key"]);
 });
 
+test(
+  "commands that write the profile at the same time don't get in each other's way",
+  { timeout: 120_000 },
+  async () => {
+    const folder = join(temporaryFolder(), "home");
+    const program = fileURLToPath(new URL("../../support/profile-process.ts", import.meta.url));
+    const env = { ...process.env, FLEETWRIGHT_HOME: folder };
+    const ends = ["a", "b", "c"].map(async (name) => {
+      const child = spawn(process.execPath, ["--import", "tsx", program, name], { env });
+      let said = "";
+      child.stderr.on("data", (piece: Buffer) => (said += piece.toString()));
+      const [code] = (await once(child, "close")) as [number | null];
+      return [code, said];
+    });
+    expect(await Promise.all(ends)).toEqual([0, 0, 0].map((code) => [code, ""]));
+    const { token } = JSON.parse(readFileSync(join(folder, "profile.json"), "utf8")) as { token: string };
+    expect(token).toMatch(/^fw_(a{20000}|b{20000}|c{20000})$/);
+    expect(readdirSync(folder)).toEqual(["profile.json"]);
+  },
+);
+
 test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   "nothing stays of a new file where %s ends who makes it",
   async (signal) => {

@@ -75,6 +75,28 @@ test("folders that a resource made above its own go after what was in them befor
   expect(state.host.files.list("/")).not.toContain("a");
 });
 
+test("folders that one made go with the last in them, also where it lies in the folder of another", async () => {
+  const [above, own] = [{ parents: true }, { parents: false }];
+  const state = new StateFixture();
+  for (const [outer, more] of [
+    [[folder("b", "/a/b", above)], above],
+    [[folder("a", "/a", own)], own],
+  ] as const)
+    await state.run("apply", declare([...outer, folder("c", "/a/b/c", more), file("x", "/a/b/c/x")]));
+  await removeAll(state, "/a");
+  const all = [
+    folder("a", "/a"),
+    folder("b", "/a/b"),
+    folder("c", "/a/b/c"),
+    file("x", "/a/b/x"),
+    file("y", "/a/y"),
+  ];
+  expect((await state.run("apply", declare(all))).status).toBe("succeeded");
+  const ids = await removed(state);
+  expect(ids.indexOf("b")).toBeGreaterThan(Math.max(ids.indexOf("c"), ids.indexOf("y")));
+  expect(treeOf(state)).toEqual([]);
+});
+
 test("a folder that comes back does before what comes back in it", async () => {
   const state = new StateFixture();
   state.host.files.makeDirectory("/a", {});
@@ -179,7 +201,7 @@ test(
           applied: [],
         });
       }),
-      { numRuns: 200 },
+      { numRuns: 400 },
     );
     expect(Math.min(applied, younger)).toBeGreaterThan(20);
   },
