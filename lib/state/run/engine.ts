@@ -215,8 +215,8 @@ function inOrderOfRemoval(
   run: Pick<StateRun, "types" | "identities">,
 ): StateItem[] {
   const nodes = toNodes(leaving, run);
-  const inOrder = orderRemovals(nodes).flatMap((index) => leaving[index]?.item ?? []);
-  if (!leaveParentsToLast(inOrder)) return inOrder;
+  const going = orderRemovals(nodes).flatMap((index) => leaving[index]?.item ?? []);
+  if (!leaveParentsToLast(going)) return going;
   for (const [index, { item }] of leaving.entries()) nodes[index]?.takes.push(...parentsMadeBy(item));
   return orderRemovals(nodes).flatMap((index) => leaving[index]?.item ?? []);
 }
