@@ -1,5 +1,6 @@
 import { agentSideBugs } from "./agent-side-bugs.ts";
 import { besideBugs } from "./beside-bugs.ts";
+import { boundBugs } from "./bound-bugs.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
 import { changedBugs } from "./changed-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
@@ -56,6 +57,7 @@ export const bugs: readonly Bug[] = [
   ...lostSyncs,
   ...plainBugs,
   ...besideBugs,
+  ...boundBugs,
   ...changedBugs,
   ...clusterBugs,
   ...commandLineBugs,
