@@ -35,11 +35,10 @@ export interface ResourceType<Spec = unknown> {
   readonly namespace?: string;
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
-  /**
-   * Whether the identity begins with the property `path`: two paths that lead to one thing through a link are one then. In the
-   * namespace "path" it is nothing else. Default: no.
-   */
+  /** Whether the identity begins with `path`, as it is one in the namespace "path": two paths to one thing are one then. Default: no. */
   readonly identityBeginsWithPath?: boolean;
+  /** Whether `path` is a name in a table, as it is written: a link that leads it elsewhere makes no other thing of it. Default: no. */
+  readonly pathIsName?: boolean;
   /** What it is about on this machine, which may know one account by several names; reads only. Default: `identity`. */
   identityHere?(spec: Spec, host: Host): string;
   /** The account in whose home it is: where that moves, it is another thing there. Default: it is in nobody's. */

@@ -98,6 +98,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
   summary: "A file system that is mounted on a folder, now and at every start.",
   schema: mountSchema,
   identity: (spec) => spec.path,
+  pathIsName: true,
   paths: (spec) => [spec.path, fstabPath],
   edits: (spec) => [
     {

@@ -107,7 +107,9 @@ export class Identities {
     for (const each of applied) {
       const placed = claimsOn(each).map((claim) => this.#place(claim, this.#before, home));
       const claims = placed.map(({ noted }) => noted);
-      const entry = { ...withClaims(each, claims), prior: each.prior && realPrior(each.prior, real) };
+      const { prior } = each;
+      const isMoved = prior !== null && this.#types.get(prior.type)?.pathIsName !== true;
+      const entry = { ...withClaims(each, claims), prior: isMoved ? realPrior(prior, real) : prior };
       const identity = placed[0]!.identity;
       const first = merged.get(identity);
       const isOurs = first !== undefined && (first.prior !== null || first.changed === true);
@@ -194,6 +196,7 @@ export class Identities {
   #respelled(resource: ResolvedResource, paths: RealPaths): ResolvedResource {
     const { path } = resource.spec;
     if (typeof path !== "string" || !path.startsWith("/")) return resource;
+    if (this.#types.get(resource.type)?.pathIsName === true) return resource;
     const real = safeReal(path, paths);
     const { target } = real === path ? { target: null } : read(resource, this.#types);
     const spec = target?.type.schema.safeParse({ ...resource.spec, path: real });

@@ -88,6 +88,19 @@ export const stateHandBugs: readonly Bug[] = [
     tests: singleSteps,
   },
   {
+    name: "the line of a mount is looked for under the path that a link leads to",
+    file: mount,
+    from: `  pathIsName: true,\n`,
+    tests: ["test/state/resources/mount/led-elsewhere.test.ts"],
+  },
+  {
+    name: "what stood before a mount is noted under the path that a link leads to",
+    file: "lib/state/run/identities.ts",
+    from: `this.#types.get(prior.type)?.pathIsName !== true`,
+    to: `true`,
+    tests: ["test/state/resources/mount/led-elsewhere.test.ts"],
+  },
+  {
     name: "a job of a user by his number is another one than by his name",
     file: cron,
     from: `/^\\d+$/.test(user) ? Number(user) : undefined`,
