@@ -15,14 +15,17 @@ export function subordinatesOf(name: string, host: Host): Subordinates {
   return { uids: rangesIn("/etc/subuid"), gids: rangesIn("/etc/subgid") };
 }
 
-/** The options of usermod(8) that make the ranges of a user those that are wanted. */
+/** The options of usermod(8) that make the ranges of a user those that are wanted, in their order: what is added comes last. */
 export function subordinateOptions(before: Subordinates, after: Subordinates): string[] {
-  const optionsOf = (kind: keyof Subordinates, [remove, add]: [string, string]): string[] => [
-    ...before[kind]
-      .filter((range) => !after[kind].includes(range))
-      .flatMap((range) => [remove, toSpan(range)]),
-    ...after[kind].filter((range) => !before[kind].includes(range)).flatMap((range) => [add, toSpan(range)]),
-  ];
+  const optionsOf = (kind: keyof Subordinates, [remove, add]: [string, string]): string[] => {
+    const [found, wanted] = [before[kind], after[kind]];
+    const differs = found.findIndex((range, at) => range !== wanted[at]);
+    const same = differs === -1 ? found.length : differs;
+    return [
+      ...found.slice(same).flatMap((range) => [remove, toSpan(range)]),
+      ...wanted.slice(same).flatMap((range) => [add, toSpan(range)]),
+    ];
+  };
   return [...optionsOf("uids", ["-V", "-v"]), ...optionsOf("gids", ["-W", "-w"])];
 }
 
