@@ -9,6 +9,10 @@ const singleSteps = ["test/state/removal/single-steps.test.ts"];
 const cronTests = ["test/state/resources/cron.test.ts"];
 const packageTests = ["test/state/resources/package.test.ts"];
 const foldersOfSeveral = ["test/state/removal/folders-of-several.test.ts"];
+const madeAnew = ["test/state/removal/made-anew-accounts.test.ts"];
+const aroundPrograms = ["test/state/resources/user/around-programs.test.ts"];
+const keysAmongOthers = ["test/state/removal/keys-among-others.test.ts"];
+const stood = ["test/state/resources/package-repository-stood.test.ts"];
 
 /** Bugs in single steps of the types of resources and of the engine: what comes back, in which order, and how far a limit goes. */
 export const stateHandBugs: readonly Bug[] = [
@@ -190,5 +194,159 @@ export const stateHandBugs: readonly Bug[] = [
     from: `spec.remove_empty === true && edited.length === 0`,
     to: `spec.remove_empty === true`,
     tests: singleSteps,
+  },
+  {
+    name: "the rows of a group that somebody made anew are written over when its user comes back",
+    file: "lib/state/resources/user/programs.ts",
+    from: `if (makesGroup && spec.group !== undefined && spec.group_rows)`,
+    to: `if (spec.group !== undefined && spec.group_rows)`,
+    tests: madeAnew,
+  },
+  {
+    name: "a user is put back in the list of a primary group that stands",
+    file: "lib/state/resources/user/programs.ts",
+    from: `if (makesGroup && spec.group_place)`,
+    to: `if (spec.group_place)`,
+    tests: madeAnew,
+  },
+  {
+    name: "a user is moved in the lists of his groups when something else comes back",
+    file: "lib/state/resources/user/programs.ts",
+    from: `spec.memberships && (ensure || changed.has("groups"))`,
+    to: `spec.memberships`,
+    tests: madeAnew,
+  },
+  {
+    name: "a user who was taken out of a group comes back at the end of it",
+    file: "lib/state/resources/user/programs.ts",
+    from: `(ensure || changed.has("groups"))`,
+    to: `ensure`,
+    tests: madeAnew,
+  },
+  {
+    name: "the rows of a group that somebody made anew are written over",
+    file: "lib/state/resources/group.ts",
+    from: `if (changed("ensure") && spec.rows)`,
+    to: `if (spec.rows)`,
+    tests: madeAnew,
+  },
+  {
+    name: "a file goes back to the number that its owner had",
+    file: "lib/state/resources/shared/attributes.ts",
+    from: `host.users.userId(owner) ?? uid ?? null`,
+    to: `uid ?? host.users.userId(owner)`,
+    tests: madeAnew,
+  },
+  {
+    name: "a file goes back to the number that its group had",
+    file: "lib/state/resources/shared/attributes.ts",
+    from: `host.users.groupId(group) ?? gid ?? null`,
+    to: `gid ?? host.users.groupId(group)`,
+    tests: madeAnew,
+  },
+  {
+    name: "a kill leaves somebody in the group of a user that nobody else declares any more",
+    file: "lib/state/resources/user/programs.ts",
+    from: `isKept(host, name) || (spec.keep_group`,
+    to: `(spec.keep_group`,
+    tests: ["test/state/resources/user/kept-group.test.ts"],
+  },
+  {
+    name: "an age without a number comes back as an empty one",
+    file: "lib/state/resources/user/programs.ts",
+    from: `(value === "" ? "-1" : value)`,
+    to: `value`,
+    tests: ["test/state/resources/user.test.ts"],
+  },
+  {
+    name: "a user who comes back keeps the ranges that useradd gave him",
+    file: "lib/state/resources/user/subordinates.ts",
+    from: `...found.slice(same).flatMap`,
+    to: `...found.slice(wanted.length).flatMap`,
+    tests: aroundPrograms,
+  },
+  {
+    name: "a user who comes back has his ranges in another order",
+    file: "lib/state/resources/user/subordinates.ts",
+    from: `found.findIndex((range, at) => range !== wanted[at])`,
+    to: `found.findIndex((range) => !wanted.includes(range))`,
+    tests: aroundPrograms,
+  },
+  {
+    name: "the ranges of a user are those of who has a longer name, too",
+    file: "lib/state/resources/user/subordinates.ts",
+    from: `(user === name ? [`,
+    to: `(user?.startsWith(name) ? [`,
+    tests: aroundPrograms,
+  },
+  {
+    name: "of two marks that lock a password one is taken for a password",
+    file: "lib/state/resources/user/password.ts",
+    from: `/^!+/`,
+    to: `/^!/`,
+    tests: aroundPrograms,
+  },
+  {
+    name: "an authorized_keys that was made for a key stays in the folder of another resource",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `goes ? "file" : undefined`,
+    to: `undefined`,
+    tests: keysAmongOthers,
+  },
+  {
+    name: "a key takes along the file that another resource declares",
+    file: "lib/state/resources/authorized-key.ts",
+    from: `const goes = !paths.includes(file);`,
+    to: `const goes = true;`,
+    tests: keysAmongOthers,
+  },
+  {
+    name: "the second kill before a fetch by a new key loses a source that worked",
+    file: "lib/state/resources/package-repository.ts",
+    from: `withoutMark(before.source ?? "") === after.source`,
+    to: `before.source === after.source`,
+    tests: ["test/state/resources/package-repository-unfetched.test.ts"],
+  },
+  {
+    name: "a source whose key is another resource's by now can't come back",
+    file: "lib/state/resources/package-repository.ts",
+    from: `ownsKey(spec, host) ? spec.before : { ...spec.before, key: null }`,
+    to: `spec.before`,
+    tests: stood,
+  },
+  {
+    name: "a source that stands as before is fetched again for the sake of another package manager",
+    file: "lib/state/resources/package-repository.ts",
+    from: `if (compare(each, host).length > 0) await bring`,
+    to: `await bring`,
+    tests: stood,
+  },
+  {
+    name: "a source of a package manager that is gone can't come back",
+    file: "lib/state/resources/package-repository.ts",
+    from: `after.source === null || !host.files.stat(layout.folder)`,
+    to: `after.source === null`,
+    tests: stood,
+  },
+  {
+    name: "a source comes back with the mode and owner of a new one",
+    file: "lib/state/resources/package-repository.ts",
+    from: `keptAttributes(path, spec.kept?.[part], host)`,
+    to: `{ mode: 0o644 }`,
+    tests: stood,
+  },
+  {
+    name: "a new folder of keys is closed to who fetches without root",
+    file: "lib/state/resources/package-repository.ts",
+    from: `files.makeDirectory(folder, { mode: 0o755 });`,
+    to: `files.makeDirectory(folder, { mode: 0o700 });`,
+    tests: stood,
+  },
+  {
+    name: "a source that comes back takes the key of another resource for its own",
+    file: "lib/state/resources/package-repository.ts",
+    from: `key_path === undefined ? prior : { ...prior, spec: { ...prior.spec, key_path } }`,
+    to: `prior`,
+    tests: stood,
   },
 ];

@@ -246,6 +246,8 @@ function chpasswd(accounts: Accounts, { stdin }: Call): Result {
 const today = "20500";
 
 function chage(accounts: Accounts, { name, options }: Call): Result {
+  for (const flag of ["-m", "-M", "-W", "-I"])
+    if (options.get(flag) === "") return refuse(2, "chage: invalid numeric argument ''");
   const fields = ["-d", "-m", "-M", "-W", "-I"].map((flag) => options.get(flag)?.replace(/^-1$/, ""));
   accounts.set("shadow", name, Object.fromEntries(fields.map((value, at) => [at + 2, value])));
   return {};

@@ -66,3 +66,31 @@ test("a user that is wanted again after an agent was killed while it removed him
   await state.run("apply", declare([definition]));
   expect(state.read("/etc/group")).toBe(groups);
 });
+
+test("a user whose group nobody else declares any more after such a kill leaves nobody in it", async () => {
+  const state = new StateFixture(memoryMachine());
+  const user = declare([{ id: "u", type: "user", name: "web", create_home: false }], "a");
+  const group = declare([{ id: "g", type: "group", name: "web" }], "b");
+  await state.run("apply", user);
+  await state.run("apply", [...user, ...group]);
+  const { applied } = state;
+  let atKill = "";
+  const killed: Host = Object.create(state.host, {
+    run: {
+      value(command: Parameters<Host["run"]>[0], given: AbortSignal) {
+        if (command.argv[0] !== "userdel") return state.host.run(command, given);
+        atKill = state.read("/etc/group");
+        return Promise.reject(new Error("killed"));
+      },
+    },
+  });
+  await state.run("apply", group, { host: killed });
+  expect(atKill).toMatch(/^web:x:\d+:\S+$/m);
+  state.write("/etc/group", atKill);
+  state.applied = applied;
+  await state.run("apply", user);
+  state.write("/etc/group", atKill);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.read("/etc/passwd")).not.toContain("web:");
+  expect(state.read("/etc/group")).not.toMatch(/^web:x:\d+:\S+$/m);
+});
