@@ -178,8 +178,10 @@ export class Journal {
   /** Removes the segments before one: what they hold is in a snapshot. */
   async dropBefore(number: number): Promise<void> {
     const dropped = this.#older.filter((segment) => segment.number < number);
-    this.#older = this.#older.filter((segment) => segment.number >= number);
-    for (const { path } of dropped) await this.#options.disk.remove(path);
+    for (const segment of dropped) {
+      await this.#options.disk.remove(segment.path);
+      this.#older = this.#older.filter((other) => other !== segment);
+    }
   }
 
   /** Closes every file, also where one can't be closed; then it rejects. */

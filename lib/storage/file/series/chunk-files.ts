@@ -85,8 +85,14 @@ export class ChunkFiles {
     const target = await this.#fileToFill();
     let at = target.size;
     const frames = chunks.map(({ head, body }) => encodeFrame(encodeHead(head), body));
-    await target.file.write(Buffer.concat(frames), at);
     target.isSynced = false;
+    try {
+      await target.file.write(Buffer.concat(frames), at);
+    } catch (error) {
+      // A start would find those that are whole, beside the chunks that take their place.
+      await target.file.truncate(at);
+      throw error;
+    }
     const written = chunks.map(({ head }, index) => {
       const length = (frames[index] as Buffer).length;
       const chunk = this.#chunkOf(target, head, { at, length });
@@ -140,9 +146,10 @@ export class ChunkFiles {
   async removeUnused(): Promise<void> {
     for (const file of this.#files.filter(({ used, readers, size }) => used + readers === 0 && size > 0)) {
       if (file === this.#current) this.#current = null;
+      // One that can't be removed now is tried again: a start would find its chunks.
+      await this.#options.disk.remove(file.path);
       this.#files = this.#files.filter((other) => other !== file);
       await file.file.close();
-      await this.#options.disk.remove(file.path);
     }
   }
 

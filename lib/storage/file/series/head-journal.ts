@@ -104,7 +104,8 @@ export class HeadJournal {
       // The one before goes on.
       this.#file = before.file;
       this.#size = before.size;
-      await file.close();
+      // Whatever the close says: a start would read it as the newer one.
+      await file.close().catch(() => {});
       await disk.remove(path);
       throw error;
     }

@@ -38,9 +38,12 @@ test("a journal that was replaced and can't be closed is in no backup, and goes"
   await restored.close();
 });
 
-test("a journal that finds no space leaves no file, and the one before as it was", async () => {
+test.each([
+  ["", false],
+  [" and can't be closed", true],
+])("a journal that finds no space%s leaves no file, and the one before as it was", async (_, brokenClose) => {
   const folder = temporaryFolder();
-  const disk = new LimitedDisk();
+  const disk = Object.assign(new LimitedDisk(), { closeFailsWith: "ENOSPC" });
   const clock = new FakeClock();
   const series = await openSeries({ folder, disk, clock, journalBytes: 200 });
   const journals = async () => (await readdir(folder)).filter((name) => name.startsWith("heads-"));
@@ -52,9 +55,9 @@ test("a journal that finds no space leaves no file, and the one before as it was
     await series.upkeep();
   };
   for (let turns = 0; turns < 100; turns++) {
-    disk.full = true;
+    Object.assign(disk, { full: true, brokenClose });
     await turn();
-    disk.full = false;
+    Object.assign(disk, { full: false, brokenClose: false });
     expect((await journals()).length).toBeLessThan(2);
     await turn();
     for (const name of await journals()) begun.add(name);

@@ -1,0 +1,40 @@
+/** Bugs of the steps in which files of the data folder are written, put in place and removed. */
+import type { Bug } from "./bugs.ts";
+
+export const folderBugs: readonly Bug[] = [
+  {
+    name: "chunks that a full disk took in part are found by the next start",
+    file: "lib/storage/file/series/chunk-files.ts",
+    from: `      await target.file.truncate(at);\n`,
+    tests: ["test/storage/file/series/full-chunks.test.ts"],
+  },
+  {
+    name: "a file of chunks that can't be removed now stays until the next start",
+    file: "lib/storage/file/series/chunk-files.ts",
+    from: `      await this.#options.disk.remove(file.path);
+      this.#files = this.#files.filter((other) => other !== file);
+`,
+    to: `      this.#files = this.#files.filter((other) => other !== file);
+      await this.#options.disk.remove(file.path);
+`,
+    tests: ["test/storage/file/series/full-chunks.test.ts"],
+  },
+  {
+    name: "a journal of the newest samples that can't be closed stays beside the one that goes on",
+    file: "lib/storage/file/series/head-journal.ts",
+    from: `await file.close().catch(() => {});`,
+    to: `await file.close();`,
+    tests: ["test/storage/file/series/full-journal.test.ts"],
+  },
+  {
+    name: "a segment of the journal that can't be removed now stays until the next start",
+    file: "lib/storage/file/journal.ts",
+    from: `      await this.#options.disk.remove(segment.path);
+      this.#older = this.#older.filter((other) => other !== segment);
+`,
+    to: `      this.#older = this.#older.filter((other) => other !== segment);
+      await this.#options.disk.remove(segment.path);
+`,
+    tests: ["test/storage/kept-segments.test.ts"],
+  },
+];
