@@ -23,12 +23,14 @@ export class LossRecord implements AcceptedLosses {
   /** Adds what is accepted now. Durable when it resolves: before anything is set aside. */
   async add(accepted: readonly StorageLoss[]): Promise<void> {
     this.#losses = [...this.#losses, ...accepted];
-    const file = await this.#disk.open(this.#path, "replace");
+    const draft = `${this.#path}.tmp`;
     try {
-      await file.write(Buffer.from(JSON.stringify(this.#losses)), 0);
-      await file.sync();
-    } finally {
-      await file.close();
+      await this.#write(draft);
+      // What is there may be all that tells of an earlier loss, whose files were changed already.
+      await this.#disk.rename(draft, this.#path);
+    } catch (error) {
+      await this.#disk.remove(draft).catch(() => {});
+      throw error;
     }
     await this.#disk.syncFolder(dirname(this.#path));
   }
@@ -41,9 +43,19 @@ export class LossRecord implements AcceptedLosses {
     this.#losses = [];
     await this.#disk.remove(this.#path);
   }
+
+  async #write(path: string): Promise<void> {
+    const file = await this.#disk.open(path, "replace");
+    try {
+      await file.write(Buffer.from(JSON.stringify(this.#losses)), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
 }
 
-/** A file that a killed process left in part tells of nothing: what it was about was not changed yet. */
+/** One that can't be read tells of nothing, and is no reason not to start. */
 function parseLosses(text: string): StorageLoss[] {
   try {
     return JSON.parse(text) as StorageLoss[];

@@ -37,4 +37,17 @@ export const folderBugs: readonly Bug[] = [
 `,
     tests: ["test/storage/kept-segments.test.ts"],
   },
+  {
+    name: "what was accepted as lost is written over before the new text is whole",
+    file: "lib/storage/file/loss-record.ts",
+    from: "const draft = `${this.#path}.tmp`;",
+    to: "const draft = this.#path;",
+    tests: ["test/storage/file/loss-record.test.ts"],
+  },
+  {
+    name: "a draft of what was accepted as lost stays",
+    file: "lib/storage/file/loss-record.ts",
+    from: `      await this.#disk.remove(draft).catch(() => {});\n`,
+    tests: ["test/storage/file/loss-record.test.ts"],
+  },
 ];
