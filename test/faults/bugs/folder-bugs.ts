@@ -50,4 +50,31 @@ export const folderBugs: readonly Bug[] = [
     from: `      await this.#disk.remove(draft).catch(() => {});\n`,
     tests: ["test/storage/file/loss-record.test.ts"],
   },
+  {
+    name: "a trim is in the journal before the rows that it leaves",
+    file: "lib/storage/file/series/head-journal.ts",
+    from: `if (whole && out.length > frameBytes)`,
+    to: `if (out.length > frameBytes)`,
+    tests: ["test/storage/file/series/journal-steps.test.ts"],
+  },
+  {
+    name: "rows whose sync found no space are taken for durable",
+    file: "lib/storage/file/series/head-journal.ts",
+    from: `    await this.#file?.sync();
+    this.#size = end;
+    for (const [head, bytes] of written) head.durableBytes = bytes;
+`,
+    to: `    for (const [head, bytes] of written) head.durableBytes = bytes;
+    await this.#file?.sync();
+    this.#size = end;
+`,
+    tests: ["test/storage/file/series/journal-steps.test.ts"],
+  },
+  {
+    name: "rows that come while others are written are taken for durable",
+    file: "lib/storage/file/series/head-journal.ts",
+    from: `head.durableBytes = bytes;`,
+    to: `head.durableBytes = Math.max(bytes, head.length);`,
+    tests: ["test/storage/file/series/journal-steps.test.ts"],
+  },
 ];
