@@ -77,4 +77,17 @@ export const folderBugs: readonly Bug[] = [
     to: `head.durableBytes = Math.max(bytes, head.length);`,
     tests: ["test/storage/file/series/journal-steps.test.ts"],
   },
+  {
+    name: "samples of who never comes again are kept for ever after a start",
+    file: "lib/storage/file/series/file-series.ts",
+    from: `    if (this.#needsUpkeep) this.#arm();\n  }\n\n  fault`,
+    to: `  }\n\n  fault`,
+    tests: ["test/storage/file/series/quiet-start.test.ts"],
+  },
+  {
+    name: "the files of the last samples of all stay",
+    file: "lib/storage/file/series/file-series.ts",
+    from: ` || tiers.some((tier) => this.#files[tier].bytes > 0)`,
+    tests: ["test/storage/file/series/quiet-start.test.ts"],
+  },
 ];

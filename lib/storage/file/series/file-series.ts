@@ -86,7 +86,7 @@ export class FileSeries implements SeriesStorage {
     } catch (error) {
       this.#writer.stop(error);
     }
-    if (this.#live.owners.size > 0) this.#arm();
+    if (this.#needsUpkeep) this.#arm();
   }
 
   fault(): string | null {
@@ -252,12 +252,17 @@ export class FileSeries implements SeriesStorage {
     }
   }
 
+  /** Files outlive those whose samples they held: nothing else may ever come that has them removed. */
+  get #needsUpkeep(): boolean {
+    return this.#live.owners.size > 0 || tiers.some((tier) => this.#files[tier].bytes > 0);
+  }
+
   #arm(): void {
     if (this.#isClosed || this.#timer !== null || this.#writer.failure !== null) return;
     this.#timer = this.#options.clock.setTimer(upkeepMs, () => {
       void this.upkeep().then(() => {
         this.#timer = null;
-        if (this.#live.owners.size > 0) this.#arm();
+        if (this.#needsUpkeep) this.#arm();
       });
     });
   }
