@@ -1,9 +1,10 @@
-/** A process that is killed while it makes a backup: what it kept for that alone is gone after the next start. */
+/** A process that is killed while it makes a backup, or a blob: what was there for that alone is gone after the next start. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { backupSigner } from "../support/backups.ts";
 import { change, openStorage } from "../support/file-storages.ts";
+import { LimitedDisk } from "../support/limited-disk.ts";
 import { copyAsKilled } from "../support/live-folder.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -42,4 +43,22 @@ test("blobs that were deleted and log entries that were trimmed meanwhile are in
   expect(archive).toContain("anew after");
   expect(archive).not.toContain("gone before");
   expect(Buffer.from((await next.readBlob("anew")) ?? []).toString()).toBe("anew after");
+});
+
+test("a blob that was being made is in no file after the next start", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk, ...sizes });
+  await storage.appendBlob("whole", Buffer.from("whole"));
+  const release = disk.hold(/blobs/);
+  const making = storage.appendBlob("half", Buffer.from("half"));
+  await expect.poll(() => disk.held).toBe(1);
+  const killed = temporaryFolder();
+  copyAsKilled(folder, killed);
+  release();
+  await making;
+  expect(readdirSync(join(killed, "blobs"))).toHaveLength(2);
+  const next = await openStorage({ folder: killed, ...sizes });
+  expect(readdirSync(join(killed, "blobs"))).toEqual(["whole.blob"]);
+  expect(await next.readBlob("half")).toBeNull();
 });

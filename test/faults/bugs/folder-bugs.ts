@@ -166,4 +166,10 @@ export const folderBugs: readonly Bug[] = [
     to: `    await this.#removeAll(draftSuffix);`,
     tests: ["test/storage/killed-backup.test.ts"],
   },
+  {
+    name: "the draft of a blob that a killed process was making stays",
+    file: "lib/storage/file/blobs.ts",
+    from: `    await this.#removeAll(draftSuffix);\n`,
+    tests: ["test/storage/killed-backup.test.ts"],
+  },
 ];
