@@ -8,8 +8,8 @@ import { expect, test } from "vitest";
 import { silentLogger } from "../../../lib/logger.ts";
 import { nodeDisk } from "../../../lib/storage/file/disk.ts";
 import { LogFile, type LogPlaces } from "../../../lib/storage/file/log-file.ts";
-import { Losses } from "../../../lib/storage/file/losses.ts";
 import { LossRecord } from "../../../lib/storage/file/loss-record.ts";
+import { Losses } from "../../../lib/storage/file/losses.ts";
 import { LimitedDisk } from "../../support/limited-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
