@@ -184,17 +184,18 @@ function inheritParents(
 export function leaveParentsToLast(leaving: readonly StateItem[]): boolean {
   const made = new Set(leaving.flatMap(parentsMadeBy));
   if (made.size === 0) return false;
-  const folders = leaving.flatMap((item) => {
+  const going = leaving.flatMap((item) => {
     const folder = goingFolder(item);
-    return folder === null
-      ? []
-      : [{ item, folder, above: foldersAbove(folder).filter((each) => made.has(each)) }];
+    return folder === null ? [] : [{ item, folder }];
   });
-  const lastIn = new Map(folders.flatMap(({ folder, above }) => above.map((each) => [each, folder])));
-  for (const { item, folder, above } of folders) {
+  // One that goes by itself is nobody else's to take.
+  for (const { folder } of going) made.delete(folder);
+  const madeAbove = (folder: string): string[] => foldersAbove(folder).filter((each) => made.has(each));
+  const lastIn = new Map(going.flatMap(({ folder }) => madeAbove(folder).map((each) => [each, folder])));
+  for (const { item, folder } of going) {
     const { type, spec } = item.target!;
-    const made_parents = above.filter((each) => lastIn.get(each) === folder).reverse();
-    item.target = { type, spec: { ...(spec as object), made_parents } };
+    const made_parents = madeAbove(folder).filter((each) => lastIn.get(each) === folder);
+    item.target = { type, spec: { ...(spec as object), made_parents: made_parents.reverse() } };
   }
   return true;
 }
