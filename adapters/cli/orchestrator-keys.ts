@@ -1,6 +1,7 @@
 /** Which orchestrator's key the user's profile has for a server: pinned at the first sign-in, as ssh does with the keys of hosts. */
 import type { ClientOptions } from "../client/client.ts";
 import { toHexKey } from "../client/hex.ts";
+import { parsedUrl } from "../client/http.ts";
 import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 import { readProfile, type Profile } from "./profile.ts";
@@ -66,5 +67,5 @@ export function readKey(given: string | undefined): string | undefined {
 
 /** One name for all ways to write an address. */
 function nameOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).href.replace(/\/+$/, "") : url;
+  return parsedUrl(url)?.href.replace(/\/+$/, "") ?? url;
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { OrchestratorError } from "fleetwright/errors";
-import { faultOfUrl } from "../client/http.ts";
+import { faultOfUrl, parsedUrl } from "../client/http.ts";
 import { codeOf } from "../client/system-error.ts";
 import { makeFolders } from "../sync/make-folders.ts";
 import type { CommandContext } from "./context.ts";
@@ -33,7 +33,7 @@ export function serverUrl(
 ): string {
   const url = given ?? setIn(environment, "FLEETWRIGHT_URL") ?? profile?.url ?? defaultUrl;
   // Without http:// a name is taken for the scheme of an address, and "can't be reached" would say nothing of that.
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+  if (!/^https?:\/\//i.test(url) || parsedUrl(url) === null)
     throw new UsageError(
       `${JSON.stringify(url)} is no address of a server, such as https://fleet.example.com.`,
     );

@@ -7,6 +7,7 @@
  */
 import { isIP } from "node:net";
 import { OrchestratorError } from "fleetwright";
+import { parsedUrl } from "../http/parsed-url.ts";
 
 /** The two headers of a request that tell of this. */
 export interface HostHeaders {
@@ -34,7 +35,7 @@ export function createHostCheck(allowedHosts: readonly string[] | null): HostChe
       lastGood = host;
     }
     if (origin === undefined) return null;
-    const from = URL.canParse(origin) ? new URL(origin) : null;
+    const from = parsedUrl(origin);
     const isOurs = from !== null && (from.host === host || allowed?.has(hostNameOf(from.host)) === true);
     return isOurs ? null : refused("Pages of another site may not call.");
   };
@@ -43,7 +44,8 @@ export function createHostCheck(allowedHosts: readonly string[] | null): HostChe
 /** Whether a `Host` header is one at all. */
 export function isHost(host: string): boolean {
   return (
-    /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host) && URL.canParse(`http://${host}`)
+    /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host) &&
+    parsedUrl(`http://${host}`) !== null
   );
 }
 

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { OrchestratorError } from "fleetwright";
+import { parsedUrl } from "../http/parsed-url.ts";
 
 /** Longest address of a request, bytes; queries of the API are shorter by far. */
 const longestUrl = 8_192;
@@ -72,11 +73,11 @@ function headerTwice(rawHeaders: readonly string[]): string | null {
 
 /** A request as for a proxy names the server in its address, too (RFC 9112, 3.2.2): it must be the one of `Host`. */
 function faultOfAuthority(url: string, host: string | undefined): OrchestratorError | null {
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return wrong("The address of the request is none.");
+  const named = /^https?:\/\//i.test(url) ? parsedUrl(url) : null;
+  if (named === null) return wrong("The address of the request is none.");
   // With the scheme of the address, which says what port goes without saying.
-  const { protocol, host: asked } = new URL(url);
-  const own = `${protocol}//${host}`;
-  if (host !== undefined && URL.canParse(own) && new URL(own).host === asked) return null;
+  const { protocol, host: asked } = named;
+  if (host !== undefined && parsedUrl(`${protocol}//${host}`)?.host === asked) return null;
   return new OrchestratorError("MISDIRECTED", { message: `This server does not answer for ${asked}.` });
 }
 

@@ -6,6 +6,7 @@
  */
 import { isIP } from "node:net";
 import { OrchestratorError } from "fleetwright";
+import { parsedUrl } from "./parsed-url.ts";
 
 /** This side of a connection. */
 export interface LocalEnd {
@@ -54,8 +55,8 @@ function isSame(called: LocalEnd, arrived: LocalEnd): boolean {
 /** An address as a URL writes it. A dual-stack socket has IPv4 addresses as `::ffff:192.0.2.1`. */
 function canonical(address: string): string {
   const [text = ""] = address.replace(/^::ffff:(?=\d+\.)/, "").split("%");
-  const url = `http://${isIP(text) === 6 ? `[${text}]` : text}`;
-  return URL.canParse(url) ? plain(new URL(url).hostname) : text;
+  const url = parsedUrl(`http://${isIP(text) === 6 ? `[${text}]` : text}`);
+  return url === null ? text : plain(url.hostname);
 }
 
 /** A host name without the brackets of IPv6 and the dot of the root. */

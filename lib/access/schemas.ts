@@ -9,6 +9,7 @@ import {
   personNameSchema,
   versionSchema,
 } from "../internal/common-schemas.ts";
+import { parsedUrl } from "../internal/url-text.ts";
 
 const publicKeyInput = z
   .string()
@@ -53,7 +54,7 @@ export const setRoleInput = z.strictObject({
 
 /** Whether a text is the origin of a URL, as `URL.origin` writes it. */
 function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  return /^https?:/.test(text) && parsedUrl(text)?.origin === text;
 }
 
 /** Input of `access.challenge`. */

@@ -1,10 +1,10 @@
 /** Addresses to download from. */
 import { OrchestratorError } from "../errors.ts";
-import { toPublicUrl } from "../internal/url-text.ts";
+import { parsedUrl, toPublicUrl } from "../internal/url-text.ts";
 
 /** Reads an address. `DOWNLOAD_FAILED` for anything but http and https. */
 export function parseDownloadUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : null;
+  const url = parsedUrl(text);
   if (url && isHttp(url)) return url;
   throw new OrchestratorError("DOWNLOAD_FAILED", { message: "The address is neither http nor https." });
 }
@@ -15,7 +15,7 @@ export function parseDownloadUrl(text: string): URL {
  * @throws {OrchestratorError} `DOWNLOAD_FAILED` where it leaves http and https, or leads from https to http.
  */
 export function redirectTarget(from: URL, location: string): URL {
-  const to = URL.canParse(location, from.href) ? new URL(location, from.href) : null;
+  const to = parsedUrl(location, from.href);
   if (!to || !isHttp(to))
     throw downloadFailed(from, "it redirects to something that is neither http nor https");
   if (from.protocol === "https:" && to.protocol === "http:")

@@ -182,9 +182,9 @@ export interface ResourceRemoving<Spec = unknown> {
   withStaying?(spec: Spec, staying: StayingThings): Spec;
   /**
    * Names the text of which it is a part. What stood before of the text as a whole (`unended`, `remove_empty`, its modes), which the
-   * first part alone noted, is noted with those that came later when that one goes. Default, and where it throws: it is no part of one.
+   * first part alone noted, is noted with those that came later when that one goes. Default, and where it throws or says null: it is no part of one.
    */
-  partOf?(spec: Spec): string;
+  partOf?(spec: Spec): string | null;
 }
 
 /** How a type whose resource may be about several things, such as a list of packages, shares some of them with others. */

@@ -16,6 +16,7 @@
  */
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { concatBytes, toUtf8 } from "../crypto/encoding.ts";
+import { parsedUrl } from "../internal/url-text.ts";
 import { labelled } from "./transcript.ts";
 
 /** Bytes of an announcement. */
@@ -163,5 +164,5 @@ function toText(bytes: Uint8Array): string | null {
 }
 
 function isAgentUrl(text: string): boolean {
-  return /^wss?:\/\/[\x21-\x7e]+$/.test(text) && URL.canParse(text);
+  return /^wss?:\/\/[\x21-\x7e]+$/.test(text) && parsedUrl(text) !== null;
 }

@@ -67,6 +67,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     "test/state/owed-triggers.test.ts",
     "test/state/own-restart.test.ts",
     "test/state/plan-equals-apply-programs.test.ts",
+    "test/state/removal/order.test.ts",
     "test/state/scope.test.ts",
     "test/storage/file/head-file.test.ts",
     "test/storage/file/series/power-loss.test.ts",

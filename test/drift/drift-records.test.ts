@@ -1,7 +1,6 @@
 /** Which checks of an agent are kept, and which of them is told of as the newest. */
 import { describe, expect, it } from "vitest";
 import { systemCaller, type DriftRecord } from "fleetwright";
-import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { settle, settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
@@ -42,14 +41,16 @@ async function checked(): Promise<Checked> {
   };
   const begin = async (trigger: DriftRecord["trigger"]): Promise<string> => {
     if (trigger === "manual") await test.orchestrator.drift.check(systemCaller, { node_id, wait_seconds: 0 });
-    else {
-      let leftMs = msToMoment({ nodeId: node_id, nowMs: clock.now(), intervalMs });
-      for (; leftMs > 0; leftMs -= 5_000) {
-        await clock.advance(Math.min(leftMs, 5_000));
-        await settleAll();
-      }
+    const asked = agent.next("check");
+    let isAsked = false;
+    void asked.then(() => (isAsked = true));
+    await settleAll();
+    // Where its moment is soon after the apply, the next one counts.
+    for (let passedMs = 0; !isAsked && passedMs < 2 * intervalMs; passedMs += 5_000) {
+      await clock.advance(5_000);
+      await settleAll();
     }
-    return (await agent.next("check")).operation_id;
+    return (await asked).operation_id;
   };
   const end = async (drift_id: string, results: ResourceResult[] = []): Promise<void> => {
     agent.link.send({ ...emptyResult(drift_id), results });

@@ -208,9 +208,10 @@ async function quoting<Result>({ set = {} }: Given, send: () => Promise<Result>)
     const { problem } = error;
     const errors = problem.errors?.map((fault) => {
       const field = /^\/config\/([^/]+)$/.exec(fault.pointer)?.[1];
-      if (field === undefined || !(field in set) || typeof set[field] === "string") return fault;
+      if (field === undefined || !(field in set) || !/^This must be (a )?text, not /.test(fault.message))
+        return fault;
       const quoted = quote(`${field}="TEXT"`);
-      return { ...fault, message: `${fault.message}; text that reads as JSON is quoted: --set ${quoted}` };
+      return { ...fault, message: `${fault.message} Text that reads as JSON is quoted: --set ${quoted}` };
     });
     throw new ApiError({ ...problem, ...(errors && { errors }) }, error.cause, error.retryAfterMs);
   }

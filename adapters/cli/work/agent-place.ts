@@ -1,5 +1,6 @@
 /** Where an agent finds its orchestrator. */
 import type { AgentOptions as ProgramOptions } from "fleetwright/agent";
+import { parsedUrl } from "../../client/http.ts";
 import { UsageError } from "../failure.ts";
 
 /** What was given of it. */
@@ -32,7 +33,7 @@ export function isUdpPort(text: string): boolean {
 
 /** Whether a text is the address of a server, with or without the path of agents. */
 export function isServerUrl(text: string): boolean {
-  return URL.canParse(text) && /^(ws|http)s?:$/.test(new URL(text).protocol);
+  return /^(ws|http)s?:$/.test(parsedUrl(text)?.protocol ?? "");
 }
 
 /** The address of the server will do: the protocol and the path of agents are added. */

@@ -139,10 +139,12 @@ export class ChannelConfigs {
    */
   async #inFull(type: ChannelType, whole: JsonObject): Promise<JsonObject> {
     const secrets = await this.#dereferenced(type, whole);
-    const asIs = { ...whole, ...secrets };
-    if (type.config.safeParse(asIs).success) return this.#check(type, asIs);
-    const unended = Object.entries(secrets).map(([field, text]) => [field, text.replace(/\r?\n$/, "")]);
-    return this.#check(type, { ...whole, ...Object.fromEntries(unended) });
+    const { error } = type.config.safeParse({ ...whole, ...secrets });
+    for (const { path } of error?.issues ?? []) {
+      const [field, text] = [String(path[0]), secrets[String(path[0])]];
+      if (text !== undefined) secrets[field] = text.replace(/\r?\n$/, "");
+    }
+    return this.#check(type, { ...whole, ...secrets });
   }
 
   /** Its fields that are secrets of their own. */

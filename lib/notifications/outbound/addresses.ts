@@ -1,6 +1,7 @@
 /** Which addresses are of the public network: all others are inside of something that a channel has no business with. */
 import { isIPv6 } from "node:net";
 import { isWithin, parseNetwork, type Network } from "../../internal/network.ts";
+import { parsedUrl } from "../../internal/url-text.ts";
 
 /** What is special about networks of IPv4 (IANA special-purpose registry, and hosts of clouds). */
 const special4: readonly [network: string, kind: string][] = [
@@ -78,8 +79,9 @@ export interface Host {
 export function canonicalHost(text: string): Host | null {
   if (!/^[^\s/?#@\\%]{1,253}$/.test(text)) return null;
   const bracketed = isIPv6(text) ? `[${text}]` : text;
-  if (!/^(\[.*\]|[^:[\]]+)$/.test(bracketed) || !URL.canParse(`http://${bracketed}/`)) return null;
-  const { hostname } = new URL(`http://${bracketed}/`);
+  const url = /^(\[.*\]|[^:[\]]+)$/.test(bracketed) ? parsedUrl(`http://${bracketed}/`) : null;
+  if (url === null) return null;
+  const { hostname } = url;
   if (hostname.startsWith("[")) return { kind: "address", host: hostname.slice(1, -1) };
   if (/^\d+\.\d+\.\d+\.\d+$/.test(hostname)) return { kind: "address", host: hostname };
   return hostname === "" || hostname === "." ? null : { kind: "name", host: hostname };

@@ -2,6 +2,7 @@ import { lookup } from "node:dns/promises";
 import type { Socket } from "node:net";
 import { type Clock, systemClock } from "../../clock.ts";
 import { isWithin, parseNetwork, type Network } from "../../internal/network.ts";
+import { parsedUrl } from "../../internal/url-text.ts";
 import { canonicalAddress, canonicalHost, specialKind, type Host } from "./addresses.ts";
 import { checkHeaders, exchange } from "./exchange.ts";
 import { OutboundFault, toFailure } from "./fault.ts";
@@ -126,8 +127,8 @@ function readUrl(text: string): URL {
     throw new OutboundFault(why, { permanent: true });
   };
   // Readers of addresses take these away or for slashes, and do not agree which.
-  if (/[\s\\\p{C}]/u.test(text) || !URL.canParse(text)) return refuse("the address is not valid");
-  const url = new URL(text);
+  const url = /[\s\\\p{C}]/u.test(text) ? null : parsedUrl(text);
+  if (url === null) return refuse("the address is not valid");
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return refuse("the address is neither http nor https");
   if (/^[a-z]+:\/*[^/?#]*@/i.test(text)) return refuse("the address has a user or a password in it");

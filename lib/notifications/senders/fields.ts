@@ -1,5 +1,6 @@
 /** Fields that several types of channels are configured with. */
 import { z } from "zod";
+import { parsedUrl } from "../../internal/url-text.ts";
 
 /** An address that is posted to. Whether it may be connected to is found out when it is. */
 export function urlField(): z.ZodString {
@@ -10,7 +11,7 @@ export function urlField(): z.ZodString {
       /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#@\\]+([/?#][^\s\\]*)?$/,
       "an http or https address without a user in it",
     )
-    .refine((url) => URL.canParse(url), "an http or https address without a user in it");
+    .refine((url) => parsedUrl(url) !== null, "an http or https address without a user in it");
 }
 
 /** A name or an address of a host. */

@@ -1,4 +1,5 @@
 /** Texts for receivers with limits and with markup of their own. */
+import { parsedUrl } from "../../internal/url-text.ts";
 import type { Json } from "../../json.ts";
 import type { Message, Severity } from "./sender.ts";
 
@@ -76,8 +77,9 @@ export function factsOf({ severity, subject, event_type }: Message): [name: stri
 
 /** The address of a message in a form that no markup can be hidden in; null where there is none. */
 export function linkOf({ url }: Message): string | null {
-  if (url === undefined || !URL.canParse(url)) return null;
-  const { protocol, href } = new URL(url);
+  const parsed = url === undefined ? null : parsedUrl(url);
+  if (parsed === null) return null;
+  const { protocol, href } = parsed;
   if (protocol !== "https:" && protocol !== "http:") return null;
   return href.length > 1024
     ? null

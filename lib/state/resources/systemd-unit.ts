@@ -103,7 +103,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
     priorSchema: systemdUnitPriorSchema,
     extendPrior: (prior, spec, host, signal) => extendToFile(prior, pathOf(spec), { host, signal }),
     // Drop-ins of one unit share a folder: the first notes that it was made for them, the last takes it away.
-    partOf: (spec) => (spec.drop_in === undefined ? pathOf(spec) : dropInFolder(spec)),
+    partOf: (spec) => (spec.drop_in === undefined ? null : dropInFolder(spec)),
   },
 });
 

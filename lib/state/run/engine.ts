@@ -25,6 +25,7 @@ import { refuseFights, tellEdits } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
 import { inheritParts, leaveParentsToLast, parentsMadeBy, tellDeclaredParts } from "./parts.ts";
+import { read } from "./prepared.ts";
 import {
   holdClaims,
   outsideOf,
@@ -34,7 +35,6 @@ import {
   tellDeclared,
   tellStaying,
 } from "./shared-things.ts";
-import { read } from "./prepared.ts";
 import { desiredItem, hideSecrets, place, placesOf, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { walk } from "./walk.ts";

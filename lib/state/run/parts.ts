@@ -137,9 +137,10 @@ function inheritTexts(
   }: { types: ResourceTypes; placeOf: (entry: AppliedResource) => number; host: Digests },
 ): AppliedResource[] {
   const texts = new Map<string, { notes: JsonObject; place: number }>();
+  const declared = declaredFolders(after);
   for (const entry of gone) {
     const text = entry.prior && notedText(entry.prior, types, host);
-    if (!text) continue;
+    if (!text || declared.has(text.name)) continue;
     const { notes, place } = texts.get(text.name) ?? { notes: {}, place: placeOf(entry) };
     const more = entry.resource.removal === "keep" ? withoutModes(text.notes) : text.notes;
     texts.set(text.name, { notes: withNotes(notes, more), place });
@@ -161,7 +162,10 @@ function inheritParents(
   after: readonly AppliedResource[],
   gone: readonly AppliedResource[],
 ): readonly AppliedResource[] {
-  const made = gone.flatMap(({ prior }) => (prior ? madeBy(prior) : []));
+  const declared = declaredFolders(after);
+  const made = gone
+    .flatMap(({ resource, prior }) => (prior && resource.removal !== "keep" ? madeBy(prior) : []))
+    .filter((folder) => !declared.has(folder));
   if (made.length === 0) return after;
   return after.map((entry) => {
     const { prior } = entry;
@@ -175,6 +179,11 @@ function inheritParents(
   });
 }
 
+/** Whether these stay is the affair of what declares them. */
+function declaredFolders(applied: readonly AppliedResource[]): ReadonlySet<unknown> {
+  return new Set(applied.map(({ resource: { type, spec } }) => (type === "directory" ? spec["path"] : null)));
+}
+
 /**
  * Folders that some of what goes made above their own go with the last folder in them that goes, whoever made them. Tells the items so.
  *
@@ -184,10 +193,7 @@ function inheritParents(
 export function leaveParentsToLast(leaving: readonly StateItem[]): boolean {
   const made = new Set(leaving.flatMap(parentsMadeBy));
   if (made.size === 0) return false;
-  const going = leaving.flatMap((item) => {
-    const folder = goingFolder(item);
-    return folder === null ? [] : [{ item, folder }];
-  });
+  const going = leaving.flatMap((item) => goingFolders(item).map((folder) => ({ item, folder })));
   // One that goes by itself is nobody else's to take.
   for (const { folder } of going) made.delete(folder);
   const madeAbove = (folder: string): string[] => foldersAbove(folder).filter((each) => made.has(each));
@@ -202,12 +208,13 @@ export function leaveParentsToLast(leaving: readonly StateItem[]): boolean {
 
 /** Folders that go with one that goes, since it made them above its own. */
 export function parentsMadeBy(item: StateItem): string[] {
-  return goingFolder(item) === null ? [] : madeBy(item.target as { spec: JsonObject });
+  return goingFolders(item).flatMap(() => madeBy(item.target as { spec: JsonObject }));
 }
 
-function goingFolder({ target }: StateItem): string | null {
+/** The folder that it takes away, if it does. */
+function goingFolders({ target }: StateItem): string[] {
   const { path, ensure } = (target?.spec ?? {}) as { path?: unknown; ensure?: unknown };
-  return target?.type.type === "directory" && ensure === "absent" && typeof path === "string" ? path : null;
+  return target?.type.type === "directory" && ensure === "absent" && typeof path === "string" ? [path] : [];
 }
 
 function madeBy({ spec: { made_parents: made } }: Pick<Prior, "spec">): string[] {

@@ -246,7 +246,7 @@ function keepMode(target: Target, staying: StayingThings): Target {
 
 function textOf({ type, spec }: Target): string | undefined {
   try {
-    return type.removing?.partOf?.(spec);
+    return type.removing?.partOf?.(spec) ?? undefined;
   } catch {
     // It is no part of a text then.
     return undefined;

@@ -84,13 +84,20 @@ describe("fleetwright channels", () => {
     const options = ["--type", "ntfy", "--set", "server=https://ntfy.example"];
     const refused = await run("channels", "create", "Phone", ...options, "--set", `topic=${topic}`);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("VALIDATION_FAILED") });
-    expect(refused.stderr).toContain(`text that reads as JSON is quoted: --set 'topic="TEXT"'\n`);
+    expect(refused.stderr).toMatch(
+      /This must be text, not .+\. Text that reads as JSON is quoted: --set 'topic="TEXT"'\n/,
+    );
     await print("channels", "create", "Phone", ...options, "--set", `topic="${topic}"`);
     const changed = await run("channels", "update", "Phone", "--set", `topic=${topic}`);
     expect(changed.stderr).toContain(`--set 'topic="TEXT"'\n`);
     const other = await run("channels", "update", "Phone", "--set", "server=nowhere");
     expect(other.stderr).toContain("/config/server");
     expect(other.stderr).not.toContain("quoted");
+    for (const set of ["prot=25", "priority=9", "tags=5"]) {
+      const fault = await run("channels", "update", "Phone", "--set", set);
+      expect(fault.stderr, set).toContain(`/config/${set.split("=")[0]}`);
+      expect(fault.stderr, set).not.toContain("quoted");
+    }
   });
 
   it("makes, tests, shows, changes and removes channels, and prints nothing secret", async () => {

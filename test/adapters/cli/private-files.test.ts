@@ -12,8 +12,8 @@ import { replacePrivateFile } from "../../../adapters/cli/private-file.ts";
 import { processContext } from "../../../adapters/cli/process-context.ts";
 import { openSigner } from "../../../adapters/cli/sign-in-key.ts";
 import { makeFile } from "../../../adapters/cli/work/new-file.ts";
-import { failingAt } from "../../support/failing-files.ts";
 import { runIn } from "../../support/command-line.ts";
+import { failingAt } from "../../support/failing-files.ts";
 import { limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

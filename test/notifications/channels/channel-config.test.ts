@@ -107,20 +107,22 @@ describe("a secret field of a channel", () => {
     await using own = await createNotifying({
       channelTypes: {
         any: {
-          config: z.strictObject({ phrase: z.string() }) as never,
-          secretFields: ["phrase"],
-          send: (_message, { phrase }) => (
-            sent.push(phrase),
+          config: z.strictObject({ phrase: z.string(), token: z.string().regex(/^\w+$/) }) as never,
+          secretFields: ["phrase", "token"],
+          send: (_message, { phrase, token }) => (
+            sent.push([phrase, token]),
             Promise.resolve({ delivered: true, duration_ms: 1 })
           ),
         },
       },
     });
     await own.orchestrator.secrets.create(systemCaller, { name: "phrase", value: "open\n" });
-    const made = { name: "any", type: "any", config: { phrase: "secret:phrase" } };
+    await own.orchestrator.secrets.create(systemCaller, { name: "token", value: "abc\n" });
+    const config = { phrase: "secret:phrase", token: "secret:token" };
+    const made = { name: "any", type: "any", config };
     const { id } = await own.orchestrator.channels.create(systemCaller, made);
     await own.orchestrator.channels.test(systemCaller, { id });
-    expect(sent).toEqual(["open\n"]);
+    expect(sent).toEqual([["open\n", "abc"]]);
   });
 
   it("names a secret as a text alone: in a list or a map the same words are a value", async () => {

@@ -1,5 +1,6 @@
 /** Properties that several types share, and what they mean on a machine. */
 import { z } from "zod";
+import { parsedUrl } from "../../../internal/url-text.ts";
 
 /** An absolute path without `.`, `..`, doubled or trailing slashes, so that one thing has one name. */
 export const pathSchema = z
@@ -33,7 +34,7 @@ export const argvSchema = z
 export const urlSchema = z
   .string()
   .max(8192)
-  .refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), "must be an http or https address");
+  .refine((url) => /^https?:\/\//.test(url) && parsedUrl(url) !== null, "must be an http or https address");
 
 /** Headers of a request. */
 export const headersSchema = z.record(

@@ -9,6 +9,7 @@ import type { Change } from "../../result.ts";
 import { findGroup, linesAbout, listUsers } from "../shared/accounts.ts";
 import { missing } from "../shared/obstacle.ts";
 import { isSystemFolder } from "../shared/system-folders.ts";
+import { readText } from "../shared/text-file.ts";
 import { createsHome, leavingHome, type UserSpec } from "./properties.ts";
 
 /** The group of a change, as far as it matters here. */
@@ -35,7 +36,7 @@ export interface UserChange {
 export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: Host): void {
   refuseTwice(spec.name, "/etc/passwd", host);
   const ofShadow = ["password_hash", "locked", "password_ages", "expires"];
-  if (changes.some(({ property }) => ofShadow.includes(property)))
+  if (spec.ensure === "absent" || changes.some(({ property }) => ofShadow.includes(property)))
     refuseTwice(spec.name, "/etc/shadow", host);
   if (spec.ensure === "absent") return refuseHome(spec, host);
   const after = new Map(changes.map((change) => [change.property, change.after]));
@@ -51,7 +52,10 @@ export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: 
     requireGroup(spec.group, host);
   const groups = isNew ? wantedGroups(spec, host) : after.get("groups");
   if (!Array.isArray(groups)) return;
-  for (const group of groups.map(String)) if (!isBrought(spec, group)) requireGroup(group, host);
+  for (const group of groups.map(String)) {
+    if (!isBrought(spec, group)) requireGroup(group, host);
+    refuseGroupTwice(group, host);
+  }
 }
 
 /**
@@ -65,7 +69,7 @@ export function refuseGroup(
   changes: readonly Change[],
   host: Host,
 ): void {
-  refuseTwice(name, "/etc/group", host);
+  refuseGroupTwice(name, host);
   if (ensure === "absent") {
     const group = findGroup(host, name);
     const user = group && listUsers(host).find((each) => each.gid === group.gid);
@@ -84,6 +88,12 @@ export function refuseGroup(
   for (const member of gone ? [] : toNames(members?.after))
     if (!stand.has(member) && host.users.userId(member) === null)
       throw missing(`There is no user "${member}", who is to be a member.`, { user: member });
+}
+
+/** Where the programs are told to split the members of a large group over lines, several are right. */
+function refuseGroupTwice(name: string, host: Host): void {
+  if (/^[ \t]*MAX_MEMBERS_PER_GROUP[ \t]+0*[1-9]/m.test(readText("/etc/login.defs", host) ?? "")) return;
+  for (const path of ["/etc/group", "/etc/gshadow"]) refuseTwice(name, path, host);
 }
 
 /** Which of two lines counts is for somebody to say: the programs change neither. */

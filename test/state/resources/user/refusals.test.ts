@@ -131,6 +131,7 @@ test.each([
   ["/etc/passwd", { shell: "/bin/false" }],
   ["/etc/passwd", { ensure: "absent" }],
   ["/etc/shadow", { password_hash: "*" }],
+  ["/etc/shadow", { ensure: "absent" }],
 ])(
   "a user with two lines in %s is refused with their places before anything is changed",
   async (path, more) => {
@@ -150,6 +151,28 @@ test.each([
     expect(state.read(path)).toBe(`${table}${line}\n`);
     // Nothing is to be changed: which line counts does not matter.
     expect((await state.run("plan", user())).results[0]).toMatchObject({ outcome: "unchanged" });
+  },
+);
+
+test.each(["/etc/group", "/etc/gshadow"])(
+  "a user who is to be in a group with two lines in %s is refused",
+  async (path) => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "deploy"]);
+    await run(state.host, ["groupadd", "ops"]);
+    const line = path === "/etc/group" ? "ops:x:70:" : "ops:!::";
+    const others = (state.host.files.stat(path) ? state.read(path) : "")
+      .split("\n")
+      .filter((each) => each !== "" && !each.startsWith("ops:"));
+    state.write(path, [...others, line, line, ""].join("\n"));
+    const wanted = user({ groups: ["ops"] });
+    for (const mode of ["plan", "apply"] as const)
+      expect((await state.run(mode, wanted)).results[0]).toMatchObject({
+        outcome: "failed",
+        message: expect.stringContaining(`${path} has more than one line about "ops"`),
+      });
+    state.write("/etc/login.defs", "MAX_MEMBERS_PER_GROUP 25\n");
+    expect((await state.run("plan", wanted)).results[0]).toMatchObject({ outcome: "would_change" });
   },
 );
 
