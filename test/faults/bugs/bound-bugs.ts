@@ -234,4 +234,24 @@ export const boundBugs: readonly Bug[] = [
     to: "if (going.length === 0) leaveParentsToLast(going);",
     tests: ["test/state/removal/order.test.ts"],
   },
+  {
+    name: "a unit without drop-ins takes what was noted of its file for its folder",
+    file: "lib/state/resources/systemd-unit.ts",
+    from: "(spec.drop_in === undefined ? null : dropInFolder(spec))",
+    to: "(spec.drop_in === undefined ? pathOf(spec) : dropInFolder(spec))",
+    tests: ["test/state/removal/folders-of-others.test.ts"],
+  },
+  {
+    name: "folders of what was let go are handed on",
+    file: "lib/state/run/parts.ts",
+    from: ' && resource.removal !== "keep"',
+    tests: ["test/state/removal/folders-of-others.test.ts"],
+  },
+  {
+    name: "an address with a letter of Latin is none to whoever reads many",
+    file: "lib/internal/url-text.ts",
+    from: "  try {\n    return new URL(text, base);\n  } catch {\n    return null;\n  }\n",
+    to: "  return URL.canParse(text, base) ? new URL(text, base) : null;\n",
+    tests: ["test/notifications/outbound/many-addresses.test.ts"],
+  },
 ];
