@@ -111,7 +111,7 @@ describeOnRealMachine(
       ]);
       await log(["started", "reloaded", "started", "started"]);
 
-      expect(await state.apply([])).toEqual(["conf changed remove", "s changed remove"]);
+      expect(await state.apply([])).toEqual(["s changed remove", "conf changed remove"]);
       expect(exitCode("service", name, "status")).toBe(3);
       expect(links()).toEqual([expect.stringMatching(/^K/)]);
     });
