@@ -20,21 +20,27 @@ export function addAdminKey(dataDir: string, { public_key, username }: AdminKey)
   const line = username === undefined ? public_key : `${public_key} ${username}`;
   try {
     const file = openSync(path, "a+", 0o600);
-    requireFile(file);
-    const before = readFileSync(file);
     try {
-      // Whoever wrote the last line may not have ended it.
-      const isEnded = before.length === 0 || before.at(-1) === 10;
-      writeFileSync(file, `${isEnded ? "" : "\n"}${line}\n`);
-      fsyncSync(file);
-    } catch (error) {
-      ftruncateSync(file, before.length);
-      throw error;
+      requireFile(file);
+      appendLine(file, line);
     } finally {
       closeSync(file);
     }
   } catch (error) {
     throw new UsageError(`${path} can't be written (${codeOf(error)}).`);
+  }
+}
+
+function appendLine(file: number, line: string): void {
+  const before = readFileSync(file);
+  try {
+    // Whoever wrote the last line may not have ended it.
+    const isEnded = before.length === 0 || before.at(-1) === 10;
+    writeFileSync(file, `${isEnded ? "" : "\n"}${line}\n`);
+    fsyncSync(file);
+  } catch (error) {
+    ftruncateSync(file, before.length);
+    throw error;
   }
 }
 

@@ -196,7 +196,7 @@ export interface ListQuery {
   to?: Json;
   /** Default "asc". */
   order?: "asc" | "desc";
-  /** 1-1000, default 50. */
+  /** 1-1000, default 50; `VALIDATION_FAILED` for another. */
   limit?: number;
   /** Where the page before ended: its `next`. */
   after?: string;
@@ -232,7 +232,7 @@ export interface LogQuery {
   reverse?: boolean;
   /** Fields (dotted paths) that the value must have with exactly these values. */
   where?: Record<string, Json>;
-  /** 1-1000, default 50. */
+  /** 1-1000, default 50; `VALIDATION_FAILED` for another. */
   limit?: number;
 }
 

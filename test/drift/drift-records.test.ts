@@ -3,23 +3,11 @@ import { describe, expect, it } from "vitest";
 import { systemCaller, type DriftRecord } from "fleetwright";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { settle, settleAll } from "../support/deferred.ts";
+import { motdDifference } from "../support/motd-difference.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
 const intervalMs = 3_600_000;
-
-const difference: ResourceResult = {
-  module: "motd",
-  resource_id: "file:/etc/motd",
-  type: "file",
-  identity: "/etc/motd",
-  outcome: "would_change",
-  action: "update",
-  changes: [],
-  caused_by: [],
-  attempts: 1,
-  duration_ms: 1,
-};
 
 interface Checked extends Scene {
   node_id: string;
@@ -113,8 +101,8 @@ it("the newest check of an agent is the newest that has ended, and none is told 
     [second, "running"],
     [first, "in_sync"],
   ]);
-  await scene.end(second, [difference]);
-  expect(await latest()).toMatchObject({ drift_id: second, status: "drifted", resources: [difference] });
+  await scene.end(second, [motdDifference]);
+  expect(await latest()).toMatchObject({ drift_id: second, status: "drifted", resources: [motdDifference] });
 });
 
 it("an agent that was removed while it had drifted, and is taken in again, is told to have drifted anew", async () => {
@@ -122,9 +110,9 @@ it("an agent that was removed while it had drifted, and is taken in again, is to
   const { agents } = scene.test.orchestrator;
   const { node_id } = scene;
   const detected = () => scene.test.events.filter(({ event_type }) => event_type === "drift.detected");
-  await scene.end(await scene.begin("manual"), [difference]);
+  await scene.end(await scene.begin("manual"), [motdDifference]);
   expect(detected()).toHaveLength(1);
-  await scene.end(await scene.begin("manual"), [difference]);
+  await scene.end(await scene.begin("manual"), [motdDifference]);
   expect(detected()).toHaveLength(1);
   const [member] = scene.agents as [Scene["agents"][0]];
   await member.agent.link.stop();
@@ -139,7 +127,7 @@ it("an agent that was removed while it had drifted, and is taken in again, is to
   await settleAll();
   await scene.test.orchestrator.drift.check(systemCaller, { node_id, wait_seconds: 0 });
   const { operation_id } = await again.next("check");
-  again.link.send({ ...emptyResult(operation_id), results: [difference] });
+  again.link.send({ ...emptyResult(operation_id), results: [motdDifference] });
   await again.next("ack");
   await settleAll();
   expect(detected()).toHaveLength(2);

@@ -7,6 +7,7 @@ import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { Storage } from "../../lib/storage/storage.ts";
 import { type Deferred, deferred, settle } from "../support/deferred.ts";
+import { motdDifference } from "../support/motd-difference.ts";
 import { createScene, type Scene, type SceneAgent } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -26,25 +27,12 @@ function answerChecks({ agent }: { agent: ScriptedAgent }, drifted: () => boolea
   const next = async (): Promise<void> => {
     const { operation_id } = await agent.next("check");
     seen.checks += 1;
-    agent.link.send({ ...emptyResult(operation_id), results: drifted() ? [difference] : [] });
+    agent.link.send({ ...emptyResult(operation_id), results: drifted() ? [motdDifference] : [] });
     await next();
   };
   void next();
   return seen;
 }
-
-const difference: ResourceResult = {
-  module: "motd",
-  resource_id: "file:/etc/motd",
-  type: "file",
-  identity: "/etc/motd",
-  outcome: "would_change",
-  action: "update",
-  changes: [],
-  caused_by: [],
-  attempts: 1,
-  duration_ms: 1,
-};
 
 async function applyTo(scene: Scene, member: SceneAgent | undefined): Promise<void> {
   const input = { node_id: member!.nodeId, wait_seconds: 0 };
@@ -204,8 +192,12 @@ it("a check that has ended tells when, how long it took, and what it counted", a
   expect(begun).toMatchObject({ status: "running", trigger: "manual", duration_ms: 0 });
   const { operation_id } = await member!.agent.next("check");
   await scene.clock.advance(7_000);
-  const same: ResourceResult = { ...difference, outcome: "unchanged", action: "none", resource_id: "b" };
-  member!.agent.link.send({ ...emptyResult(operation_id), duration_ms: 4_321, results: [difference, same] });
+  const same: ResourceResult = { ...motdDifference, outcome: "unchanged", action: "none", resource_id: "b" };
+  member!.agent.link.send({
+    ...emptyResult(operation_id),
+    duration_ms: 4_321,
+    results: [motdDifference, same],
+  });
   await member!.agent.next("ack");
   const record = await drift.get(systemCaller, { drift_id: operation_id });
   expect(record).toMatchObject({
@@ -229,7 +221,7 @@ describe("a check that an apply has overtaken", () => {
     const { drift_id } = await drift.check(systemCaller, input);
     await scene.finish(member);
     const { operation_id } = await member!.agent.next("check");
-    member!.agent.link.send({ ...emptyResult(operation_id), results: [difference] });
+    member!.agent.link.send({ ...emptyResult(operation_id), results: [motdDifference] });
     await member!.agent.next("ack");
     const error = { code: "REVISION_CONFLICT", message: "An apply ended in the meantime." };
     expect(await drift.get(systemCaller, { drift_id })).toMatchObject({ status: "cancelled", error });
@@ -262,7 +254,7 @@ describe("a check of which it is known late how it ended", () => {
     const newest = isAnother ? await check() : null;
     if (newest !== null) agent.link.send(emptyResult((await agent.next("check")).operation_id));
     await settle();
-    agent.link.send({ ...emptyResult(late), results: [difference] });
+    agent.link.send({ ...emptyResult(late), results: [motdDifference] });
     await agent.next("ack");
     for (let turn = 0; turn < 4; turn += 1) await settle();
     const corrected = await drift.get(systemCaller, { drift_id: late });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { systemCaller, type Summary } from "fleetwright";
 import { settle } from "../support/deferred.ts";
+import { motdDifference } from "../support/motd-difference.ts";
 import { createScene, motd, type Scene } from "../support/rollout-scene.ts";
 import { emptyResult } from "../support/scripted-agent.ts";
 
@@ -58,22 +59,7 @@ test("drift checks that failed are told beside drift that was found, with the ag
     member!.agent.link.send({ ...emptyResult(operation_id), ...more });
     await checked;
   };
-  const drifted = {
-    results: [
-      {
-        resource_id: "file:/etc/motd",
-        module: "motd",
-        type: "file",
-        identity: "/etc/motd",
-        outcome: "would_change",
-        action: "update",
-        changes: [],
-        caused_by: [],
-        attempts: 1,
-        duration_ms: 1,
-      },
-    ],
-  };
+  const drifted = { results: [motdDifference] };
   await check(one, drifted);
   await check(two, { status: "failed" });
   await check(three, { status: "failed" });

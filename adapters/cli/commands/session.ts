@@ -5,7 +5,6 @@ import type { Status, Summary } from "fleetwright";
 import { isOrchestratorError } from "fleetwright/errors";
 import { ApiError } from "../../client/api-error.ts";
 import { createClient } from "../../client/client.ts";
-import { parsedUrl } from "../../client/http.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { addAdminKey } from "../admin-keys.ts";
 import type { CommandCall, Run } from "../call.ts";
@@ -117,9 +116,6 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const { context } = call;
   const before = readProfile(context);
   const url = serverUrl(context, call.options.url, before);
-  if (!/^https?:$/.test(parsedUrl(url)?.protocol ?? "")) {
-    throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
-  }
   const key = await toKeyName(context, options.key ?? before?.key ?? keyPath(context));
   const pin = pinKey(context, { url, profile: before }, readKey(options.orchestratorKey));
   const signer = openSigner(context, key);

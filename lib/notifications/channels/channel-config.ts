@@ -140,10 +140,9 @@ export class ChannelConfigs {
   async #inFull(type: ChannelType, whole: JsonObject): Promise<JsonObject> {
     const secrets = await this.#dereferenced(type, whole);
     const { error } = type.config.safeParse({ ...whole, ...secrets });
-    for (const { path } of error?.issues ?? []) {
-      const [field, text] = [String(path[0]), secrets[String(path[0])]];
-      if (text !== undefined) secrets[field] = text.replace(/\r?\n$/, "");
-    }
+    const refused = new Set(error?.issues.map(({ path: [field] }) => field));
+    for (const [field, text] of Object.entries(secrets))
+      if (refused.has(field)) secrets[field] = text.replace(/\r?\n$/, "");
     return this.#check(type, { ...whole, ...secrets });
   }
 
