@@ -174,7 +174,7 @@ export const promiseBugs: readonly Bug[] = [
   {
     name: "a key whose sync failed stays among those of Admins",
     file: "adapters/cli/admin-keys.ts",
-    from: "      ftruncateSync(file, before.length);\n",
+    from: "    ftruncateSync(file, before.length);\n",
     to: "",
     tests: ["test/adapters/cli/session.test.ts"],
   },
