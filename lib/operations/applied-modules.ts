@@ -146,9 +146,9 @@ export function modulesAfter(
   for (const name of scope ?? [...after.keys()]) {
     const before = after.get(name);
     if (names.has(name) || !before) continue;
-    const isLeft = results.some((result) => result.module === name && !isGone(result));
+    const isThere = results.some((result) => result.module === name && isLeft(result));
     if (end === "doubtful") after.set(name, { ...before, doubtful: true });
-    else if (isApplied && !isLeft) after.delete(name);
+    else if (isApplied && !isThere) after.delete(name);
     else after.set(name, { ...before, operation_id, ...at, leaving: true });
   }
   for (const { name, revision } of wanted) {
@@ -169,8 +169,10 @@ export function modulesAfter(
   return { modules: Object.fromEntries(after), named: Object.fromEntries(named) };
 }
 
-/** Whether nothing of a resource is left that an apply was to take away. */
-function isGone({ outcome, skipped_because }: ResourceResult): boolean {
-  if (outcome === "failed") return false;
-  return skipped_because !== "unattended" && skipped_because !== "cancelled";
+/** Why an apply does not come to what it was to take away. */
+const leftFor: ReadonlySet<string> = new Set(["unattended", "cancelled", "dependency"]);
+
+/** Of what an apply was to take away: whether it may be there still. */
+export function isLeft({ outcome, skipped_because }: ResourceResult): boolean {
+  return outcome === "failed" || (skipped_because !== undefined && leftFor.has(skipped_because));
 }

@@ -5,7 +5,7 @@ import { isLasting } from "../internal/is-lasting.ts";
 import { resourceKey, type ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { readAgentState } from "./agent-states.ts";
-import { modulesOf } from "./applied-modules.ts";
+import { isLeft, modulesOf } from "./applied-modules.ts";
 import { believedModules } from "./believed-modules.ts";
 import type { AgentStateDocument } from "./documents.ts";
 import { loadReport } from "./operation-results.ts";
@@ -83,7 +83,7 @@ async function inPlace(parts: Parts, state: Readonly<AgentStateDocument> | null)
       const module = modules.get(result.module);
       if (state?.modules && module?.operation_id !== operationId) continue;
       if (module?.forgotten?.includes(result.resource_id)) continue;
-      if (asked.has(resourceKey(result)) ? isInPlace(result) : isStuck(result)) applied.push(result);
+      if (asked.has(resourceKey(result)) ? isInPlace(result) : isLeft(result)) applied.push(result);
     }
   }
   return applied;
@@ -92,11 +92,6 @@ async function inPlace(parts: Parts, state: Readonly<AgentStateDocument> | null)
 /** In place after an apply that was asked for it. */
 function isInPlace({ outcome, action }: ResourceResult): boolean {
   return (outcome === "unchanged" || outcome === "changed") && action !== "remove";
-}
-
-/** In place after an apply that was to remove it, and did not come to that or failed. */
-function isStuck({ outcome, skipped_because }: ResourceResult): boolean {
-  return outcome === "failed" || skipped_because === "unattended" || skipped_because === "cancelled";
 }
 
 function toBelieved({ module, resource_id, type, identity }: BelievedResource): BelievedResource {

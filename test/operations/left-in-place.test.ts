@@ -25,6 +25,8 @@ const ends: Left[] = [
   { outcome: "failed", status: "partial", isThere: true },
   { outcome: "skipped", skipped_because: "unattended", status: "succeeded", isThere: true },
   { outcome: "skipped", skipped_because: "cancelled", status: "cancelled", isThere: true },
+  { outcome: "skipped", skipped_because: "dependency", status: "succeeded", isThere: true },
+  { outcome: "skipped", skipped_because: "dependency", status: "partial", isThere: true },
   { outcome: "changed", status: "succeeded", isThere: false },
   { outcome: "changed", status: "cancelled", isThere: false },
   { outcome: "unchanged", status: "succeeded", isThere: false },

@@ -41,6 +41,11 @@ export class Scope {
     return this.#modules === null || this.#modules.has(module);
   }
 
+  /** What its modules say of a thing. */
+  inside(entry: AppliedResource | null | undefined): readonly ResolvedResource[] {
+    return entry ? claimsOn(entry).filter((claim) => this.has(claim)) : none;
+  }
+
   /** What other modules say of a thing. */
   outside(entry: AppliedResource | null | undefined): readonly ResolvedResource[] {
     if (!entry || this.#modules === null) return none;

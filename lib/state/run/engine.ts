@@ -11,7 +11,7 @@
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { findDifferences } from "../conflicts.ts";
 import { Foresight } from "../foreseen/foresight.ts";
-import { edgeProperties, orderRemovals, orderResources } from "../graph.ts";
+import { orderRemovals, orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import { resourceTypes } from "../resources/index.ts";
@@ -19,8 +19,9 @@ import type { ResourceResult } from "../result.ts";
 import { watchesAny } from "../triggers.ts";
 import type { AppliedResource } from "./applied-resource.ts";
 import { captureAll } from "./capture.ts";
-import { claimsOn, Scope, withClaims } from "./claims.ts";
+import { Scope, withClaims } from "./claims.ts";
 import { examineAll } from "./examine.ts";
+import { allOf, namesNeededBy } from "./failures.ts";
 import { refuseFights, tellEdits } from "./fights.ts";
 import { Identities } from "./identities.ts";
 import type { LastAct } from "./last-act.ts";
@@ -160,7 +161,7 @@ function plannedItems(
   tellDeclared(items, run);
   if (mode !== "check") {
     const leaving = [...applied].flatMap(([identity, entry]): Leaver[] => {
-      const claims = wanted.has(identity) ? [] : claimsOn(entry).filter((each) => scope.has(each));
+      const claims = wanted.has(identity) ? [] : scope.inside(entry);
       const leaver = claims[0] && withClaims(entry, [claims[0]]);
       const item = leaver && removalItem(leaver, { types, identity }, scope.outside(entry));
       return item ? [{ item, claims }] : [];
@@ -229,24 +230,12 @@ function toNodes(leaving: readonly Leaver[], run: Pick<StateRun, "types" | "iden
       if (keys) keys.push(resourceKey(claim));
       else ofModules.set(claim.module, [resourceKey(claim)]);
     }
-    return { names: claims.map(resourceKey), needs: claims.flatMap(neededBy), ...foldersOf(item, run) };
+    return { names: claims.map(resourceKey), needs: claims.flatMap(namesNeededBy), ...foldersOf(item, run) };
   });
   const modules = [...ofModules].map(([module, needs]) => {
     return { names: [allOf(module)], needs, paths: [], takes: [], brings: [] };
   });
   return [...nodes, ...modules];
-}
-
-function neededBy(resource: ResolvedResource): string[] {
-  const { module, requires_modules = [] } = resource;
-  const ids = edgeProperties.flatMap((property) => resource[property] ?? []);
-  const others = requires_modules.filter((name) => name !== module);
-  return [...ids.map((resource_id) => resourceKey({ module, resource_id })), ...others.map(allOf)];
-}
-
-/** Stands for each resource of a module; no id is empty. */
-function allOf(module: string): string {
-  return resourceKey({ module, resource_id: "" });
 }
 
 function foldersOf(

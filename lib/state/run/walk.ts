@@ -3,7 +3,7 @@ import type { Foresight } from "../foreseen/foresight.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
-import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
+import type { Firing } from "../triggers.ts";
 import type { AppliedResource } from "./applied-resource.ts";
 import { standsAsBefore } from "./as-before.ts";
 import { isToRecapture, recapture } from "./capture.ts";
@@ -11,7 +11,7 @@ import { claimsOn, distinct, withClaims } from "./claims.ts";
 import { converge, isKnownInSync } from "./converge.ts";
 import { Debts } from "./debts.ts";
 import { examineAll } from "./examine.ts";
-import { FailedModules } from "./failed-modules.ts";
+import { Failures, missingOf } from "./failures.ts";
 import { type LastAct, LastActs } from "./last-act.ts";
 import { nameMissing } from "./missing-part.ts";
 import { holdsOutside, isLetGo, mayTake, tellDeclared } from "./shared-things.ts";
@@ -44,7 +44,7 @@ interface Walk {
   /** The things that could not be taken away. */
   readonly left: Set<string>;
   readonly debts: Debts;
-  readonly failed: FailedModules;
+  readonly failed: Failures;
   readonly last: LastActs;
   removalFailed: boolean;
   failedAnew: boolean;
@@ -77,7 +77,7 @@ export async function walk(
     byKey: new Map(),
     recorded: new Set<string>(),
     left: new Set<string>(),
-    failed: new FailedModules(),
+    failed: new Failures(),
     last: new LastActs(run),
     removalFailed: false,
     failedAnew: false,
@@ -105,7 +105,7 @@ export async function walk(
     last.note(item, result, () => debts.all());
     debts.note(item, result, firing);
     record(item, result, state);
-    if (item.removal && result.outcome === "failed") await leave(item, items, state);
+    if (item.removal && isLeft(item, result)) await leave(item, items, state);
     const giving = slices.next();
     if (giving) await giving;
   }
@@ -127,6 +127,11 @@ function relocate(item: StateItem, { run, foresight, applied, moment }: Walk): v
   if (isSame) return;
   item.others = run.scope.outside(entry);
   item.sameAs = null;
+}
+
+/** Whether something was to go, and is there: it failed, or something that needs it did. */
+function isLeft({ isAsBefore }: StateItem, { outcome, skipped_because }: ResourceResult): boolean {
+  return (outcome === "failed" && !isAsBefore) || skipped_because === "dependency";
 }
 
 /** What could not be taken away is declared still: nobody else of the run takes it, either. */
@@ -156,12 +161,17 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   if (resource.skip) return skippedByCondition(resource.skip, run.skipReasons?.[item.key]);
   if (run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
   if (run.mode !== "check" && !item.removal) {
-    const missing = missingOf(item, state);
+    const missing = missingOf(resource, state.byKey);
     if (missing !== undefined) return skippedFor(`It needs ${missing}, which was not done.`);
     const reason = state.failed.reasonFor(resource);
     if (reason !== null) return skippedFor(reason);
   }
   if (item.removal && run.holdRemovals && !isLetGo(item) && item.others.length === 0) return heldBack;
+  const staying =
+    item.removal &&
+    item.target &&
+    state.failed.reasonToStay(run.scope.inside(state.applied.get(item.identity)));
+  if (staying) return skippedFor(staying);
   if (item.fault) return failureParts(resource, item.fault);
   const later = state.last.decide(item, firing);
   if (later) return later;
@@ -175,17 +185,6 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   const { outcome, action, changes } = same;
   const message = `${resourceKey(same)} says the same; it was done there.`;
   return { outcome, action, changes, message, ...state.foresight?.waitAsSame(item) };
-}
-
-/** What must have been done before and was not. A resource whose condition does not hold here holds up nobody. */
-function missingOf({ resource }: StateItem, { byKey }: Walk): string | undefined {
-  const { module, requires } = resource;
-  if (requires.length === 0 && !watchesAny(resource)) return undefined;
-  return [...requires, ...watchedIds(resource)].find((resource_id) => {
-    const result = byKey.get(resourceKey({ module, resource_id }));
-    if (!result || result.skipped_because === "condition") return false;
-    return result.outcome === "failed" || result.outcome === "skipped";
-  });
 }
 
 function work(
@@ -231,6 +230,7 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
   if (result.outcome !== "unchanged" && result.outcome !== "skipped") state.moment += 1;
   if (item.removal) {
     state.removalFailed ||= result.outcome === "failed";
+    if (isLeft(item, result)) state.failed.noteLeft(run.scope.inside(state.applied.get(item.identity)));
   } else {
     state.byKey.set(item.key, result);
     if (result.outcome === "failed") state.failed.note(item.resource, item.key);

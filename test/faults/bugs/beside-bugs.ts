@@ -12,7 +12,7 @@ export const besideBugs: readonly Bug[] = [
   {
     name: "a purge takes what could not be removed",
     file: "lib/state/run/walk.ts",
-    from: `    if (item.removal && result.outcome === "failed") await leave(item, items, state);\n`,
+    from: `    if (item.removal && isLeft(item, result)) await leave(item, items, state);\n`,
     tests: ["test/state/purged-around.test.ts"],
   },
   {

@@ -172,4 +172,31 @@ export const folderBugs: readonly Bug[] = [
     from: `    await this.#removeAll(draftSuffix);\n`,
     tests: ["test/storage/killed-backup.test.ts"],
   },
+  {
+    name: "what an undo that failed needs is taken away all the same",
+    file: "lib/state/run/walk.ts",
+    from: `  if (staying) return skippedFor(staying);\n`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "what is as before, although taking it away failed, holds up what it needed",
+    file: "lib/state/run/walk.ts",
+    from: `(outcome === "failed" && !isAsBefore)`,
+    to: `(outcome === "failed" && (isAsBefore || !isAsBefore))`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "a folder that purges takes what stays for an undo",
+    file: "lib/state/run/walk.ts",
+    from: `if (item.removal && isLeft(item, result)) await leave`,
+    to: `if (item.removal && result.outcome === "failed") await leave`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "what stays for an undo that failed is not believed to be there",
+    file: "lib/operations/applied-modules.ts",
+    from: `"cancelled", "dependency"]`,
+    to: `"cancelled"]`,
+    tests: ["test/operations/left-in-place.test.ts"],
+  },
 ];

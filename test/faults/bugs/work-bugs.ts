@@ -86,9 +86,9 @@ export const workBugs: readonly Bug[] = [
   },
   {
     name: "what a cancelled apply did not take away is believed to be gone",
-    file: "lib/operations/believed-state.ts",
-    from: ` || skipped_because === "unattended" || skipped_because === "cancelled";`,
-    to: ` || skipped_because === "unattended";`,
+    file: "lib/operations/applied-modules.ts",
+    from: `new Set(["unattended", "cancelled",`,
+    to: `new Set(["unattended",`,
     tests: ["test/operations/left-in-place.test.ts"],
   },
   {

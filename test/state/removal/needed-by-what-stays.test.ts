@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import type { JsonObject } from "../../../lib/json.ts";
+import type { ResolvedResource } from "../../../lib/state/resource.ts";
+import type { StateRunResult } from "../../../lib/state/run/engine.ts";
+import { createMachine, declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+/** A machine on which `undo` fails for as long as it is told to, and notes which of these files it found. */
+function createState(paths: readonly string[]) {
+  const undo = { fails: true, found: [] as string[][] };
+  const host = createMachine({
+    undo: () => {
+      undo.found.push(paths.filter((path) => host.files.stat(path) !== null));
+      if (undo.fails) return { exitCode: 1 };
+      host.files.removeFile("/done");
+      return { exitCode: 0 };
+    },
+    work: () => (host.files.writeFile("/done", Buffer.alloc(0), { mode: 0o600 }), {}),
+  });
+  return { state: new StateFixture(host), undo };
+}
+
+const script = { id: "script", type: "script", run: ["work"], creates: "/done", undo: ["undo"] };
+const file = (id: string, more: JsonObject = {}): JsonObject => ({
+  id,
+  type: "file",
+  path: `/${id}`,
+  content: id,
+  ...more,
+});
+
+function there(state: StateFixture, paths: readonly string[]): string[] {
+  return paths.filter((path) => state.host.files.stat(path) !== null);
+}
+
+function reasonsOf({ results }: StateRunResult): (string | undefined)[] {
+  return results.flatMap(({ outcome, skipped_because, message }) =>
+    outcome === "skipped" ? `${skipped_because}: ${message}` : [],
+  );
+}
+
+/** Each way to need something: what is declared, and what of it an undo that fails keeps. */
+const ways: Record<string, { declared: ResolvedResource[]; kept: string[] }> = {
+  "by requires": {
+    declared: declare([file("tool"), file("other"), { ...script, requires: ["tool"] }]),
+    kept: ["/tool"],
+  },
+  "through others": {
+    declared: declare([
+      file("base"),
+      file("tool", { requires: ["base"] }),
+      file("other", { requires: ["base"] }),
+      { ...script, requires: ["tool"] },
+    ]),
+    kept: ["/base", "/tool"],
+  },
+  "as a module": {
+    declared: [
+      ...declare([file("base")], "below"),
+      ...declare([file("tool")], "tools").map((resource) => ({ ...resource, requires_modules: ["below"] })),
+      ...declare([file("other")], "others"),
+      ...declare([script], "scripts").map((resource) => ({ ...resource, requires_modules: ["tools"] })),
+    ],
+    kept: ["/base", "/tool"],
+  },
+  "that lies in a folder": {
+    declared: declare([
+      { id: "folder", type: "directory", path: "/d" },
+      file("tool", { path: "/d/tool" }),
+      file("other", { path: "/d/other" }),
+      { ...script, requires: ["tool"] },
+    ]),
+    kept: ["/d", "/d/tool"],
+  },
+  "that was another thing's before": {
+    declared: declare([file("other"), { ...script, requires: ["tool"] }, file("tool")]),
+    kept: ["/tool"],
+  },
+};
+const all = ["/base", "/tool", "/other", "/d", "/d/tool", "/d/other"];
+
+test.each(Object.entries(ways))(
+  "what an undo that failed needs stays for the next try: %s",
+  async (_, { declared, kept }) => {
+    const { state, undo } = createState(all);
+    await state.run("apply", declared);
+    const before = there(state, all);
+    for (const status of ["partial", "succeeded"]) {
+      const run = await state.run("apply", []);
+      // A removal that failed before is told, and fails no later run.
+      expect([run.status, outcomes(run)]).toEqual([status, expect.arrayContaining(["script failed"])]);
+      expect(there(state, all)).toEqual(kept);
+      expect(reasonsOf(run)).not.toEqual([]);
+      for (const reason of reasonsOf(run))
+        expect(reason).toMatch(/^dependency: It stays for now: \S+ needs it, and could not be taken away\.$/);
+    }
+    undo.fails = false;
+    expect((await state.run("apply", [])).status).toBe("succeeded");
+    expect(there(state, all)).toEqual([]);
+    expect(state.applied).toEqual([]);
+    expect(undo.found).toEqual([before, kept, kept]);
+  },
+);
+
+test("a plan and a run that may remove nothing tell the same of it", async () => {
+  const { state, undo } = createState(["/tool"]);
+  const declared = ways["by requires"]!.declared;
+  await state.run("apply", declared);
+  expect(outcomes(await state.run("plan", []))).toEqual([
+    "script would_change",
+    "other would_change",
+    "tool would_change",
+  ]);
+  await state.run("apply", []);
+  const held = await state.run("apply", [], { holdRemovals: true });
+  expect(held.results.map(({ skipped_because }) => skipped_because)).toEqual(["unattended", "unattended"]);
+  expect(undo.found).toEqual([["/tool"]]);
+  expect(state.applied.map(({ resource }) => resource.resource_id)).toEqual(["tool", "script"]);
+});
+
+test("nobody else takes away what stays for an undo", async () => {
+  const { state, undo } = createState(["/d/tool"]);
+  const folder = { id: "folder", type: "directory", path: "/d", purge: true };
+  const tool = file("tool", { path: "/d/tool" });
+  await state.run("apply", declare([folder, tool, { ...script, requires: ["tool"] }]));
+  const run = await state.run("apply", declare([folder]));
+  expect(outcomes(run)).toEqual(["script failed", "tool skipped", "folder unchanged"]);
+  expect(state.read("/d/tool")).toBe("tool");
+  undo.fails = false;
+  expect(outcomes(await state.run("apply", declare([folder])))).toEqual([
+    "script changed",
+    "tool changed",
+    "folder unchanged",
+  ]);
+  expect(undo.found).toEqual([["/d/tool"], ["/d/tool"]]);
+});
+
+test("what is wanted, let go or as before all the same holds up nothing", async () => {
+  const { state } = createState([]);
+  const kept = file("kept", { removal: "keep" });
+  await state.run(
+    "apply",
+    declare([file("base"), { ...kept, requires: ["base"] }, { ...script, requires: ["kept"] }]),
+  );
+  // It is let go, and what it needs is free of it.
+  expect(outcomes(await state.run("apply", []))).toEqual(["script failed", "kept unchanged", "base changed"]);
+  expect(state.applied.map(({ resource }) => resource.resource_id)).toEqual(["script"]);
+});
+
+test("a removal that failed and is as before all the same holds up nothing", async () => {
+  const { state } = createState([]);
+  await state.run("apply", declare([file("tool"), file("taken", { requires: ["tool"] })]));
+  const { removeFile } = state.host.files;
+  const failing = (path: string): void => {
+    removeFile.call(state.host.files, path);
+    if (path === "/taken") throw new Error("It fails behind the removal.");
+  };
+  state.host.files.removeFile = failing;
+  const run = await state.run("apply", []);
+  expect(outcomes(run)).toEqual(["taken failed", "tool changed"]);
+  expect(state.applied).toEqual([]);
+});
+
+test("what a run is not about holds up nothing of it", async () => {
+  const { state } = createState([]);
+  await state.run("apply", [...declare([file("tool")], "one"), ...declare([{ ...script }], "two")]);
+  expect(outcomes(await state.run("apply", [], { scope: ["two"] }))).toEqual(["script failed"]);
+  expect(outcomes(await state.run("apply", [], { scope: ["one"] }))).toEqual(["tool changed"]);
+});
