@@ -199,4 +199,18 @@ export const folderBugs: readonly Bug[] = [
     to: `"cancelled"]`,
     tests: ["test/operations/left-in-place.test.ts"],
   },
+  {
+    name: "an archive begins where others have something in a folder that becomes a file",
+    file: "lib/state/resources/archive/extract.ts",
+    from: `const isInWay = stat?.kind === "directory" && kind`,
+    to: `const isInWay = stat?.kind === "directory" && own.get(name)?.kind !== "folder" && kind`,
+    tests: ["test/state/resources/archive/links.test.ts"],
+  },
+  {
+    name: "what others have deep in a folder that becomes a file is not seen",
+    file: "lib/state/resources/archive/stamp.ts",
+    from: `return files.list(path).some((each) => staysFilled(folder, \`\${name}/\${each}\`, { going, files }));`,
+    to: `return files.list(path).some((each) => !going.has(\`\${name}/\${each}\`));`,
+    tests: ["test/state/resources/archive/links.test.ts"],
+  },
 ];

@@ -26,6 +26,7 @@ import {
   type Stamp,
   type StampEntry,
   stampName,
+  staysFilled,
   writeStamp,
 } from "./stamp.ts";
 
@@ -213,14 +214,6 @@ interface Standing {
   machine: Machine;
 }
 
-/** Whether somebody made a folder where a file or link of ours was: nothing is extracted into its place. */
-function isObstacle(
-  { kind: stands }: FileStat,
-  { kind, was, isOthers }: { kind: StampEntry["kind"]; was?: string | undefined; isOthers: boolean },
-): boolean {
-  return stands === "directory" && kind !== "folder" && was !== "folder" && !isOthers;
-}
-
 /** What will be ours: folders that stand already are not. `HOST_ERROR` where something of somebody else's is in the way. */
 async function plan(
   path: string,
@@ -228,6 +221,7 @@ async function plan(
   { own, leaving, staying, files, machine }: Standing,
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
+  const going = new Map(leaving.map((entry) => [entry.name, entry.kind]));
   const places = new Set(leaving.filter(({ kind }) => kind !== "folder").map(({ name }) => name));
   // Folders in the place of something of ours, such as a link, which is gone by then: nothing is below them, wherever it leads.
   const cleared = new Set<string>();
@@ -241,11 +235,8 @@ async function plan(
       if (kind === "folder" && stat.kind === "directory") return;
       throw refuse(`${path}/${name}`, "stands there already and is left alone");
     }
-    if (
-      stat &&
-      isObstacle(stat, { kind, was: own.get(name)?.kind, isOthers: staying.has(`${path}/${name}`) })
-    )
-      throw obstacle(`${path}/${name}`, stat);
+    const isInWay = stat?.kind === "directory" && kind !== "folder" && !staying.has(`${path}/${name}`);
+    if (isInWay && staysFilled(path, name, { going, files })) throw obstacle(`${path}/${name}`, stat);
     const says = mode !== null && kind !== "link" && { mode };
     coming.set(name, { name, kind, content: null, ...says });
   };

@@ -133,6 +133,21 @@ export async function removeEntries(
   });
 }
 
+/** Whether a folder, or what is in it, is there still where these are taken away: it was not made by us, or holds what others put there. */
+export function staysFilled(
+  folder: string,
+  name: string,
+  { going, files }: { going: ReadonlyMap<string, StampEntry["kind"]>; files: HostFiles },
+): boolean {
+  const path = `${folder}/${name}`;
+  const stat = files.stat(path);
+  if (stat === null) return false;
+  if (going.get(name) !== "folder")
+    return !going.has(name) || (stat.kind !== "file" && stat.kind !== "symlink");
+  if (stat.kind !== "directory") return true;
+  return files.list(path).some((each) => staysFilled(folder, `${name}/${each}`, { going, files }));
+}
+
 /** Tells whether another resource says something of a path in the folder. */
 export function saidOf({
   said = {},

@@ -139,6 +139,31 @@ describe.skipIf(!hasPrograms("archives with links", "tar", "find"))("an archive 
   });
 
   test.each([
+    ["a file", "d/theirs", "d"],
+    ["a link", "d/theirs", "d -> x"],
+    ["a file, deep in it", "d/e/theirs", "d"],
+    ["a file, in the place of one of its own", "d/a/theirs", "d"],
+  ])(
+    "changes nothing where others have something in a folder that becomes %s",
+    async (_kind, name, entry) => {
+      const scene = new Scene();
+      expect(await scene.run(scene.pack("d/a", "d/e/b", "x"))).toMatchObject({ outcome: "changed" });
+      if (name.startsWith("d/a/")) rmSync(join(scene.path, "d/a"));
+      const theirs = scene.theirs(name);
+      const all = (): string[] => readdirSync(scene.path, { recursive: true }).map(String).toSorted();
+      const before = all();
+      const place = join(scene.path, "d");
+      const next = scene.pack(entry, "n", "x");
+      const result = await scene.run(next);
+      expect(result).toMatchObject({ ...refused, message: expect.stringContaining(`${place} is a folder`) });
+      expect(all()).toEqual(before);
+      rmSync(name.startsWith("d/a/") ? dirname(theirs) : theirs, { recursive: true });
+      expect(await scene.run(next)).toMatchObject({ outcome: "changed" });
+      expect(all()).toEqual([".fleetwright-archive", "d", "n", "x"]);
+    },
+  );
+
+  test.each([
     ["case", ["X -> theirs", "x/d/f"]],
     ["how a letter is put together", ["\u00fc -> theirs", "u\u0308/d/f"]],
   ])("with names that may be one where %s does not count is extracted apart", async (_what, entries) => {
