@@ -21,15 +21,23 @@ export function decimal(text: string): number {
 
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** A time, or how many seconds ago it was by the clock of whoever is asked. */
+export type Moment = { at: string } | { secondsAgo: number };
+
+/** A hundred years, in seconds: nothing was measured before. */
+const longestAgo = 3_153_600_000;
+
 /** Reads a time, or how long ago it was: `30m`, `6h`, `7d`. */
-export function moment(text: string): string {
+export function moment(text: string): Moment {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (unitMs[unit] ?? 0);
+  const secondsAgo = (Number(count) * (unitMs[unit] ?? 0)) / 1_000;
+  if (count !== undefined && secondsAgo <= longestAgo) return { secondsAgo };
+  const at = Date.parse(text);
   // Without its zone a time would be that of the machine the command runs on.
-  const isTime = count !== undefined || /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text);
+  const isTime = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text);
   if (!isTime || !(Math.abs(at) < 8.64e15))
     throw new InvalidArgumentError("Not a time with its zone, or a duration such as 30m, 6h or 7d.");
-  return new Date(at).toISOString();
+  return { at: new Date(at).toISOString() };
 }
 
 /** Longest duration: what begins in a year of four digits still ends at a time that can be told. */

@@ -43,7 +43,7 @@ export class Metrics {
    * Samples are kept as they were taken for a day or more, then as points of five minutes. An agent that measured nothing in the range
    * has no series in it.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` where the range ends before it begins; `CURSOR_INVALID`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` where the range ends before it begins, or an end is given both as a time and as seconds ago; `CURSOR_INVALID`.
    */
   async history(caller: Caller, input: z.input<typeof metricHistoryInput>): Promise<MetricHistory> {
     await this.#context.authorize(caller, "metrics.history");

@@ -22,25 +22,25 @@ export interface Range {
   stepMs: number;
 }
 
+/** The ends of a range as they are asked for: as times, or as so many seconds ago. */
+type Asked = Partial<
+  Record<"from" | "to", string | undefined> &
+    Record<"from_seconds_ago" | "to_seconds_ago" | "step_seconds", number | undefined>
+>;
+
 /**
  * The range that was asked for, and its step. It begins at a whole step, so that the points of one call stand where those of the next do.
  *
- * @throws {OrchestratorError} `VALIDATION_FAILED` where it ends before it begins.
+ * @throws {OrchestratorError} `VALIDATION_FAILED` where it ends before it begins, or one of its ends is given twice.
  */
-export function rangeOf(
-  {
-    from,
-    to,
-    step_seconds,
-  }: { from?: string | undefined; to?: string | undefined; step_seconds?: number | undefined },
-  now: { nowMs: number; intervalMs: number },
-): Range {
-  const end = to === undefined ? now.nowMs + 1 : Date.parse(to);
-  const begin = from === undefined ? end - hourMs : Date.parse(from);
-  if (begin >= end)
-    throw new OrchestratorError("VALIDATION_FAILED", {
-      issues: [{ path: ["to"], message: "must be later than from" }],
-    });
+export function rangeOf(asked: Asked, now: { nowMs: number; intervalMs: number }): Range {
+  const { step_seconds } = asked;
+  const end = endOf(asked, "to", now.nowMs) ?? now.nowMs + 1;
+  const begin = endOf(asked, "from", now.nowMs) ?? end - hourMs;
+  if (begin >= end) {
+    const path = asked.to_seconds_ago === undefined ? "to" : "to_seconds_ago";
+    throw invalid(path, "must be later than from");
+  }
   const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
   let range = { from: begin, to: end, stepMs: 0 };
   do {
@@ -49,6 +49,18 @@ export function rangeOf(
     // What stands before the range in its first step makes it longer.
   } while (range.to - range.from > mostPoints * range.stepMs);
   return range;
+}
+
+/** When a range begins or ends; null = that was not asked for. */
+function endOf(asked: Asked, end: "from" | "to", nowMs: number): number | null {
+  const [at, ago] = [asked[end], asked[`${end}_seconds_ago`]];
+  if (ago === undefined) return at === undefined ? null : Date.parse(at);
+  if (at !== undefined) throw invalid(`${end}_seconds_ago`, `is given in place of ${end}, not with it`);
+  return nowMs - ago * 1_000;
+}
+
+function invalid(property: string, message: string): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", { issues: [{ path: [property], message }] });
 }
 
 /** The step of a range: what was asked for, or what suits it; never so small that a series has more than 2,000 points. */

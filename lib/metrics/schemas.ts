@@ -5,11 +5,19 @@ import { mostSeries } from "./sample-rules.ts";
 /** Name of a series. */
 const seriesNameSchema = z.string().min(1).max(200);
 
+const agoSchema = z.number().int().min(0).max(3_153_600_000);
+
 /** Input of `metrics.history`. */
 export const metricHistoryInput = z.strictObject({
   node_id: keyIdSchema,
   from: timestampSchema.optional().describe("Begin of the range, inclusive. Default an hour before its end."),
   to: timestampSchema.optional().describe("End of the range, exclusive. Default now."),
+  from_seconds_ago: agoSchema
+    .optional()
+    .describe(
+      "In place of `from`: so many seconds before now, by the orchestrator's time, 0-3,153,600,000. The caller's clock does not matter then.",
+    ),
+  to_seconds_ago: agoSchema.optional().describe("The same in place of `to`."),
   step_seconds: z
     .number()
     .int()

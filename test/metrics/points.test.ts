@@ -38,6 +38,32 @@ test("a course without an end ends behind this moment, and one without a begin i
 });
 
 test.each([
+  [{ from_seconds_ago: 7_200 }, now - 2 * hour, now + 1],
+  [{ from_seconds_ago: 7_200, to_seconds_ago: 3_600 }, now - 2 * hour, now - hour],
+  [{ to_seconds_ago: 3_600 }, now - 2 * hour, now - hour],
+  [{ from: new Date(now - 3 * hour).toISOString(), to_seconds_ago: 3_600 }, now - 3 * hour, now - hour],
+  [{ from_seconds_ago: 7_200, to: new Date(now - hour).toISOString() }, now - 2 * hour, now - hour],
+  [{ from_seconds_ago: 0 }, now, now + 1],
+])("what is so many seconds ago is that by the time that is given: %j", (asked, from, to) => {
+  expect(rangeOf({ ...asked, step_seconds: 1 }, at)).toMatchObject({ from: from - (from % 5_000), to });
+});
+
+test.each([
+  [{ from: "2030-01-01T00:00:00Z", from_seconds_ago: 60 }, "from_seconds_ago"],
+  [{ to: "2030-01-01T00:00:00Z", to_seconds_ago: 60 }, "to_seconds_ago"],
+  [{ from_seconds_ago: 60, to_seconds_ago: 60 }, "to_seconds_ago"],
+  [{ from_seconds_ago: 60, to_seconds_ago: 61 }, "to_seconds_ago"],
+  [{ from: new Date(now).toISOString(), to: new Date(now).toISOString() }, "to"],
+])("an end that is given twice, and one before the begin, are refused: %j", (asked, path) => {
+  expect(() => rangeOf(asked, at)).toThrow(
+    expect.objectContaining({
+      code: "VALIDATION_FAILED",
+      issues: [expect.objectContaining({ path: [path] })],
+    }),
+  );
+});
+
+test.each([
   ["two thousand steps from the middle of one", 2_000 * 15_000, 7_000, 15, 20_000],
   ["two thousand steps from the begin of one", 2_000 * 15_000, 0, 15, 15_000],
   ["a step less from the middle of one", 1_999 * 15_000, 7_000, 15, 15_000],

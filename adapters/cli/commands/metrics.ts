@@ -3,12 +3,14 @@ import type { MetricHistory } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
 import { didYouMean, notFound } from "../find-id.ts";
-import { integer, moment } from "../options.ts";
+import { integer, moment, type Moment } from "../options.ts";
 import { describeMetrics, matches, sparklinePoints } from "../show-metrics.ts";
 import { toLine, toLines, toTable, type Column } from "../text.ts";
 
 /** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
 const usualInterval = 15;
+
+const hourMs = 3_600_000;
 
 /** The longest step that can be asked for: a month, in seconds. */
 const longestStep = 2_678_400;
@@ -17,8 +19,8 @@ const longestStep = 2_678_400;
 const mostShown = 1_000;
 
 interface MetricsOptions {
-  from?: string;
-  to?: string;
+  from?: Moment;
+  to?: Moment;
   step?: number;
   now?: true;
 }
@@ -32,7 +34,7 @@ export function addMetricsCommand(program: Command, run: Run): void {
     .description("show what a machine measured: load, memory, disks, network, and what its owner adds")
     .option(
       "--from <time>",
-      "begin, as 2026-01-31T12:00:00Z, or so long ago: 30m, 6h, 7d; default 1h",
+      "begin, as 2026-01-31T12:00:00Z, or so long ago: 30m, 6h, 7d; default an hour before the end",
       moment,
     )
     .option("--to <time>", "end, in the same forms; default now", moment)
@@ -45,20 +47,32 @@ export function addMetricsCommand(program: Command, run: Run): void {
 async function show(
   call: CommandCall,
   agent: string,
-  { wanted, from = moment("1h"), to, step, now }: MetricsOptions & { wanted: string[] },
+  { wanted, from, to, step, now }: MetricsOptions & { wanted: string[] },
 ): Promise<void> {
   const { node_id, name = node_id } = await findAgent(call.client, agent);
   if (now) return showLatest(call, { node_id, name, wanted });
-  const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
+  const lengthMs = from === undefined ? hourMs : timeOf(to) - timeOf(from);
   const suited = Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
   const step_seconds = step ?? Math.min(suited, longestStep);
-  const query = { from, ...(to !== undefined && { to }), step_seconds };
+  const query = { ...toAsked("from", from), ...toAsked("to", to), step_seconds };
   const { shown, seen } = await readSeries(call, { node_id, query, wanted });
   // Of more than are read, one that was not met may be among the rest.
   const missing = shown.next_cursor === null ? missingOf(wanted, seen) : [];
   if (missing.length < wanted.length || missing.length === 0)
     call.show(shown, (view) => describeMetrics(name, shown, view));
   refuseMissing(missing, seen, `was measured on ${name} between ${shown.from} and ${shown.to}`);
+}
+
+/** A time by the clock of this machine, which decides of nothing but how many points there are. */
+function timeOf(moment: Moment | undefined): number {
+  if (moment === undefined) return Date.now();
+  return "at" in moment ? Date.parse(moment.at) : Date.now() - moment.secondsAgo * 1_000;
+}
+
+/** One end of a range in the words of the API. */
+function toAsked(end: "from" | "to", moment: Moment | undefined): Record<string, string | number> {
+  if (moment === undefined) return {};
+  return "at" in moment ? { [end]: moment.at } : { [`${end}_seconds_ago`]: moment.secondsAgo };
 }
 
 /** What was asked for that no series is. Where nothing at all was measured, no name is wrong. */
@@ -84,7 +98,7 @@ function waysToName(name: string): string[] {
 
 interface Question {
   node_id: string;
-  query: { from: string; to?: string; step_seconds: number };
+  query: { step_seconds: number };
   wanted: string[];
 }
 
