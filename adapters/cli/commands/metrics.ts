@@ -64,15 +64,15 @@ async function show(
 }
 
 /** A time by the clock of this machine, which decides of nothing but how many points there are. */
-function timeOf(moment: Moment | undefined): number {
-  if (moment === undefined) return Date.now();
-  return "at" in moment ? Date.parse(moment.at) : Date.now() - moment.secondsAgo * 1_000;
+function timeOf(time: Moment | undefined): number {
+  if (time === undefined) return Date.now();
+  return "at" in time ? Date.parse(time.at) : Date.now() - time.secondsAgo * 1_000;
 }
 
 /** One end of a range in the words of the API. */
-function toAsked(end: "from" | "to", moment: Moment | undefined): Record<string, string | number> {
-  if (moment === undefined) return {};
-  return "at" in moment ? { [end]: moment.at } : { [`${end}_seconds_ago`]: moment.secondsAgo };
+function toAsked(end: "from" | "to", time: Moment | undefined): Record<string, string | number> {
+  if (time === undefined) return {};
+  return "at" in time ? { [end]: time.at } : { [`${end}_seconds_ago`]: time.secondsAgo };
 }
 
 /** What was asked for that no series is. Where nothing at all was measured, no name is wrong. */
