@@ -126,10 +126,17 @@ export async function captureLater(
   const leaving = found.flatMap(({ work, state, wanted }) =>
     work === "remove" && state.version !== null ? [wanted.name] : [],
   );
-  const takesOurs = leaving.some((name) => known.get(name)?.installed === false);
-  const effects = takesOurs ? null : await foretell(found, provider, machine);
+  const ours = leaving.filter((name) => known.get(name)?.installed === false);
+  const effects = await foretell(
+    found.filter(({ wanted }) => !ours.includes(wanted.name)),
+    provider,
+    machine,
+  );
+  const removes = effects?.removes ?? [];
+  const withOurs =
+    ours.length > 0 && removes.length > 0 ? ((await provider.foretellRemoval?.(ours, machine)) ?? []) : [];
   const captured = new Set(anew.map(({ name }) => name));
-  const goes = [...leaving, ...(effects?.removes ?? [])].filter(
+  const goes = [...leaving, ...removes.filter((name) => !withOurs.includes(name))].filter(
     (name) => !known.has(name) && !captured.has(name),
   );
   const more = anew.filter(({ name }) => !known.has(name));

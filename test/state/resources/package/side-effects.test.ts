@@ -140,6 +140,35 @@ describe("others that go", () => {
     expect(machine.list()).toContain("site 1");
   });
 
+  test("for a later version come back, but for what a package of ours takes along as well", async () => {
+    const { machine, state } = start({
+      archive: { ...archive, site: ["1"], query: ["1"], both: ["1"] },
+      depends: { site: ["nginx"], query: ["jq"], both: ["jq", "nginx"] },
+    });
+    machine.install("nginx", "1.22");
+    await state.run("apply", pkg({ name: ["jq", "nginx"] }));
+    for (const name of ["site", "query", "both"]) machine.install(name, "1");
+    await state.run("apply", pkg({ name: ["jq", "nginx"], ensure: "absent" }));
+    expect(machine.list()).toEqual([]);
+    expect((await state.run("apply", [])).status).toBe("succeeded");
+    expect(machine.list()).toEqual(["nginx 1.22", "site 1"]);
+  });
+
+  test.each([
+    ["that somebody asked for since", false, ["nginx 1.22", "site 1"]],
+    ["that came for the sake of others since", true, ["nginx 1.22"]],
+  ])("for a later version, %s: %s", async (_what, auto, left) => {
+    const { machine, state } = start({ archive: { ...archive, site: ["1"] }, depends: { site: ["nginx"] } });
+    machine.install("nginx", "1.22");
+    // It brings a package, so that it is noted what stood beside it.
+    await state.run("apply", pkg({ name: ["jq", "nginx"] }));
+    machine.install("site", "1", { auto });
+    await state.run("apply", pkg({ name: ["jq", "nginx"], ensure: "absent" }));
+    expect(machine.list()).toEqual([]);
+    expect((await state.run("apply", [])).status).toBe("succeeded");
+    expect(machine.list()).toEqual(left);
+  });
+
   test("with a package of ours that a later version does not want stay away with it", async () => {
     const { machine, state } = start({ ...web, archive: { ...web.archive, site: ["1"] } });
     await state.run("apply", pkg({ name: "nginx" }));
