@@ -107,6 +107,26 @@ describe("a plan does not know", () => {
     ]);
   });
 
+  test.each(["absent", "purged"])(
+    "whether a package brings what must not be there, but one that is %s brings nothing",
+    async (ensure) => {
+      const state = new StateFixture(wholeMachine());
+      await state.run("apply", declare([pack("web")]));
+      const web = { ...pack("web"), ensure };
+      const left = [
+        gone("/etc/web/x"),
+        { id: "folder", type: "directory", path: "/srv/d", ensure: "absent" },
+      ];
+      const { plan } = await planAndApply([[web, ...left], [gone("/srv/y")]], state);
+      expect(plan).toEqual([
+        "web would_change remove",
+        "/etc/web/x unchanged none",
+        "folder unchanged none",
+        "/srv/y unchanged none",
+      ]);
+    },
+  );
+
   test("more than it must: what stands by itself, and comes from a bringer that is in sync, is known", async () => {
     const state = new StateFixture(wholeMachine());
     const set = [pack("web"), file("/srv/x", { content: "x" }), gone("/srv/y"), gone("/etc/web/web.conf")];
