@@ -1,6 +1,6 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import type { EventHandler, H3, H3Event } from "h3";
-import { moduleJsonSchema, OrchestratorError } from "fleetwright";
+import { isOrchestratorError, moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { ResourceTypes } from "fleetwright/ports";
 import { acceptedRequestId } from "../http/request-id.ts";
 import { toResponse } from "../rest/fetch.ts";
@@ -18,7 +18,10 @@ import {
 import { PublicText } from "../rest/public-text.ts";
 import { createReplies } from "../rest/replies.ts";
 
-/** Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. */
+/**
+ * Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. Any other error,
+ * such as that of a storage of one's own, is `UNAVAILABLE`.
+ */
 export type AppReadiness = () => boolean | Promise<boolean>;
 
 /** Where pages are mounted. */
@@ -48,10 +51,21 @@ export function mountRead(
 export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
   mountRead(mount, "/livez", () => ({ status: "ok" }));
   mountRead(mount, "/readyz", async () => {
-    const ready = await isReady();
-    if (!ready) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
+    if (!(await askReady(isReady))) throw notReady();
     return { status: "ok" };
   });
+}
+
+async function askReady(isReady: AppReadiness): Promise<boolean> {
+  try {
+    return await isReady();
+  } catch (error) {
+    throw isOrchestratorError(error) ? error : notReady(error);
+  }
+}
+
+function notReady(cause?: unknown): OrchestratorError {
+  return new OrchestratorError("UNAVAILABLE", { message: "The service is not ready.", cause });
 }
 
 /** Serves a page at the root, for whoever opens the address of the server. */

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { errorGuide, errorTable, moduleJsonSchema } from "fleetwright";
+import { errorGuide, errorTable, moduleJsonSchema, OrchestratorError } from "fleetwright";
 import { createAgentSocket } from "../../../adapters/h3/agent-socket.ts";
 import type { Call } from "../../support/http.ts";
 import { startToy } from "../rest/server.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;
-let ready = true;
+let ready: boolean | Error = true;
 const echo = {
   message: (peer: { send(data: string): unknown }, message: { text(): string }) =>
     void peer.send(message.text()),
@@ -15,7 +15,10 @@ const echo = {
 
 beforeAll(async () => {
   server = await startToy({
-    isReady: () => ready,
+    isReady() {
+      if (ready instanceof Error) throw ready;
+      return ready;
+    },
     sockets: new Map([["/agent/v1", echo]]),
     maxMessageBytes: 1000,
     trustedProxies: ["127.0.0.1"],
@@ -152,6 +155,17 @@ describe("what stands beside", () => {
     ready = true;
     expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "5"]);
     expect(answer.json).toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  test.each([
+    ["an error of a storage of one's own", new Error("connect ECONNREFUSED db"), 503, "UNAVAILABLE"],
+    ["the reason that is told", new OrchestratorError("STORAGE_CLOSED"), 503, "STORAGE_CLOSED"],
+  ])("is not ready for %s, which is told to nobody but by its code", async (_what, error, status, code) => {
+    ready = error;
+    const answer = await server.call({ path: "/readyz", headers: { authorization: "" } });
+    ready = true;
+    expect([answer.status, answer.json]).toEqual([status, expect.objectContaining({ code })]);
+    expect(JSON.stringify(answer.json)).not.toContain("ECONNREFUSED");
   });
 
   test("the OpenAPI description is open to everyone, for reading only", async () => {
