@@ -1,5 +1,6 @@
 /** What arrives, in which order, and how fast: promises 2, 3, 4 and 7 of the transport port. */
 import { nextTurn } from "../internal/next-turn.ts";
+import { maxMessageBytes, maxStreamBytes } from "../wire/limits.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import {
   check,
@@ -161,6 +162,24 @@ export const transportDeliveryCases: SceneCase[] = [
         order.every((kind, at) => kind === (at % 2 === 0 ? "message" : "stream")),
         `the order was ${order.join(", ")}`,
       );
+    },
+  },
+  {
+    promise: 4,
+    name: "what is larger than the protocol carries is refused, and keeps nothing else back",
+    async test({ transport, agent }) {
+      const one = await agent(1);
+      await one.join();
+      const message = { ...refreshCommand, not_after: "x".repeat(maxMessageBytes) };
+      const piece = new Uint8Array(maxStreamBytes + 1);
+      const sendPiece = transport.sendStream(one.nodeId, exampleStreamId, piece);
+      check((await codeOf(sendPiece)) === "PAYLOAD_TOO_LARGE", "a piece of a stream");
+      check((await codeOf(transport.send(one.nodeId, message))) === "PAYLOAD_TOO_LARGE", "a message");
+      await transport.sendStream(one.nodeId, exampleStreamId, piece.subarray(1));
+      check((await one.heard.next("stream")).data.length === maxStreamBytes, "the largest piece was changed");
+      await transport.send(one.nodeId, refreshCommand);
+      check(equal((await one.heard.next("message")).message, refreshCommand), "the next message");
+      check(one.heard.of("stream").length + one.heard.of("message").length === 2, "some of it arrived");
     },
   },
   {

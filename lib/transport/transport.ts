@@ -20,7 +20,8 @@ import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
  *  2. Messages of one agent arrive in the order they were sent, none before `connected` returned, none after `disconnected`. What an agent
  *     sent before it hung up arrives, unless the handlers take longer than two seconds for it.
  *  3. The next message of an agent is handed over only after the handler of the one before has resolved.
- *  4. `send` rejects with `AGENT_OFFLINE` at once when no connection is there, and never waits for the agent.
+ *  4. `send` rejects with `AGENT_OFFLINE` at once when no connection is there, with `PAYLOAD_TOO_LARGE` where the protocol does not carry so
+ *     much, and never waits for the agent.
  *  5. A second connection with the same key is refused while the first lives, and `refused` says so, with both addresses. The first is
  *     asked for a sign of life; where none comes within two seconds it is ended, and the second takes its place.
  *  6. A message that breaks the protocol ends the connection with a reason, is reported to `refused` and reaches no handler.

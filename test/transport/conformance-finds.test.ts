@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { isOrchestratorError } from "../../lib/errors.ts";
 import { transportConformance } from "../../lib/testing/transport-conformance.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { Transport, TransportHandlers } from "../../lib/transport/transport.ts";
+import { maxStreamBytes } from "../../lib/wire/limits.ts";
 
 type Fault = (real: MemoryTransport) => Partial<Transport>;
 
@@ -17,6 +19,13 @@ const onHandlers =
 const inOrder = "messages come in order, none before connected has returned";
 const wanted =
   "a message that is not wanted is dropped, each is asked about in its place, and a rejection ends the connection";
+
+const tooLarge = "what is larger than the protocol carries is refused, and keeps nothing else back";
+
+/** Passes over a message that is too large, and nothing else. */
+function orOffline(error: unknown): void {
+  if (!isOrchestratorError(error, "PAYLOAD_TOO_LARGE")) throw error;
+}
 
 const faults: [fault: string, finder: string, plant: Fault][] = [
   [
@@ -42,6 +51,24 @@ const faults: [fault: string, finder: string, plant: Fault][] = [
     onHandlers(({ stream }) => ({
       stream: (nodeId, streamId, data) => stream(nodeId, streamId.replace(/.$/, "9"), data),
     })),
+  ],
+  [
+    "a message that is too large is lost without a word",
+    tooLarge,
+    (real) => ({ send: (...sent) => real.send(...sent).catch(orOffline) }),
+  ],
+  [
+    "a piece of a stream that is too large is lost without a word",
+    tooLarge,
+    (real) => ({ sendStream: (...sent) => real.sendStream(...sent).catch(orOffline) }),
+  ],
+  [
+    "a piece of a stream that is too large is cut",
+    tooLarge,
+    (real) => ({
+      sendStream: (nodeId, streamId, data) =>
+        real.sendStream(nodeId, streamId, data.subarray(0, maxStreamBytes)),
+    }),
   ],
   [
     "nobody is asked whether a message is wanted",
