@@ -25,6 +25,7 @@ import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 import { machineBugs } from "./machine-bugs.ts";
 import { machineSideBugs } from "./machine-side-bugs.ts";
+import { missedBugs } from "./missed-bugs.ts";
 import { momentBugs } from "./moment-bugs.ts";
 import { opsBugs } from "./ops-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
@@ -81,6 +82,7 @@ export const bugs: readonly Bug[] = [
   ...liveBugs,
   ...machineBugs,
   ...machineSideBugs,
+  ...missedBugs,
   ...momentBugs,
   ...opsBugs,
   ...outboundBugs,
