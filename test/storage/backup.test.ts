@@ -263,6 +263,36 @@ test("one backup is made at a time, and one that is given up makes way for the n
   await verifyBackup(inPieces(await backUp(storage)));
 });
 
+test("of two backups that are asked for before either is read, the one that is read first is made", async () => {
+  const storage = await openFilled();
+  const [asked, other] = [storage.backup.archive(backupSigner), storage.backup.archive(backupSigner)];
+  const pieces = other[Symbol.asyncIterator]();
+  // The head alone says nothing of what there is.
+  const read = [(await pieces.next()).value, (await pieces.next()).value] as Uint8Array[];
+  const refused = asked[Symbol.asyncIterator]();
+  await expect(refused.next()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await refused.return?.();
+  // What was refused lets nobody else in, either, and nothing of the first is lost.
+  expect(() => storage.backup.archive(backupSigner)).toThrow(
+    expect.objectContaining({ code: "UNAVAILABLE" }),
+  );
+  await storage.commit([{ kind: "dropBlob", id: "Große Datei" }]);
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) read.push(next.value);
+  await verifyBackup(inPieces(Buffer.concat(read)));
+  const folder = join(temporaryFolder(), "restored");
+  await restoreBackup(inPieces(Buffer.concat(read)), folder, backupOrigin);
+  const restored = await openStorage({ folder, ...sizes });
+  expect((await restored.readBlob("Große Datei"))?.length).toBe(1_500_000);
+  await verifyBackup(inPieces(await backUp(storage)));
+});
+
+test("a backup that was asked for before the storage was closed is refused when it is read", async () => {
+  const storage = await openFilled();
+  const pieces = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();
+  await storage.close();
+  await expect(pieces.next()).rejects.toMatchObject({ code: "STORAGE_CLOSED" });
+});
+
 test("a backup ends with an error when the storage is closed under it", async () => {
   const storage = await openFilled();
   const pieces = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();

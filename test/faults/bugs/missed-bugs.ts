@@ -44,4 +44,11 @@ export const missedBugs: readonly Bug[] = [
     to: `return { [end]: new Date(timeOf(time)).toISOString() };`,
     tests: ["test/adapters/cli/metrics.test.ts"],
   },
+  {
+    name: "two backups that were asked for at once are made at once",
+    file: "lib/storage/file/folder-backup.ts",
+    from: `AsyncGenerator<Uint8Array> {\n    this.#checkFree();\n`,
+    to: `AsyncGenerator<Uint8Array> {\n`,
+    tests: ["test/storage/backup.test.ts"],
+  },
 ];
