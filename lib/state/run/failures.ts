@@ -43,7 +43,7 @@ export class Failures {
     if (this.#needed.size === 0) return null;
     for (const claim of claims) {
       const by = this.#needed.get(resourceKey(claim)) ?? this.#needed.get(allOf(claim.module));
-      if (by !== undefined) return `It stays for now: ${by} needs it, and could not be taken away.`;
+      if (by !== undefined) return `It stays for now: ${by} needs it, and is still there.`;
     }
     return null;
   }

@@ -91,7 +91,7 @@ test.each(Object.entries(ways))(
       expect(there(state, all)).toEqual(kept);
       expect(reasonsOf(run)).not.toEqual([]);
       for (const reason of reasonsOf(run))
-        expect(reason).toMatch(/^dependency: It stays for now: \S+ needs it, and could not be taken away\.$/);
+        expect(reason).toMatch(/^dependency: It stays for now: \S+ needs it, and is still there\.$/);
     }
     undo.fails = false;
     expect((await state.run("apply", [])).status).toBe("succeeded");
