@@ -19,6 +19,7 @@ const conf = resource({ id: "conf", type: "file", path: "/conf", content: "one" 
 const confLater = resource({ id: "conf", type: "file", path: "/conf", content: "two" });
 const ofBase: ResolvedResource = { ...conf, module: "base" };
 const absent = { type: "file", spec: { path: "/conf", ensure: "absent" } };
+const theirs = { type: "file", spec: { path: "/conf", ensure: "present", content: "theirs" } };
 const script = resource({ id: "make", type: "script", run: "make", creates: "/made", undo: "unmake" });
 const noted: AppliedResource = { resource: conf, prior: absent };
 
@@ -75,7 +76,9 @@ function beginsAnew(journal: OperationJournal): void {
   begun(journal);
 }
 
-const cases: [name: string, cut: Cut, ours: AppliedResource[]][] = [
+type Case = [name: string, cut: Cut, ours: AppliedResource[]];
+
+const cases: Case[] = [
   [
     "what the machine has lost is not ours where nobody knows in which start of the machine the operation ran",
     { before: [noted], boots: [null, null] },
@@ -119,6 +122,19 @@ const cases: [name: string, cut: Cut, ours: AppliedResource[]][] = [
     { before: [{ resource: conf, prior: null }], write: beginsAnew },
     [{ resource: conf, prior: null }],
   ],
+  ...[true, false].map((isDone): Case => [
+    `what was captured again, since it was otherwise when its turn came, comes back to that${isDone ? "" : ", also half done"}`,
+    {
+      stands: "two",
+      write(journal) {
+        journal.captured(uuid(1), [{ resource: confLater, prior: theirs }]);
+        journal.captured(uuid(1), [{ resource: confLater, prior: absent }]);
+        begun(journal);
+        if (isDone) journal.results(uuid(1), [changed(confLater)]);
+      },
+    },
+    [{ resource: confLater, prior: absent }],
+  ]),
   [
     "a change of which nothing came leaves what was noted",
     {

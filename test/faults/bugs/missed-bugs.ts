@@ -51,4 +51,11 @@ export const missedBugs: readonly Bug[] = [
     to: `AsyncGenerator<Uint8Array> {\n`,
     tests: ["test/storage/backup.test.ts"],
   },
+  {
+    name: "a thing that was captured twice comes back to what stood the first time after a kill",
+    file: "lib/agent/cut-operation.ts",
+    from: `.captured = entry;`,
+    to: `.captured ??= entry;`,
+    tests: ["test/agent/kept-after-cut.test.ts"],
+  },
 ];
