@@ -67,6 +67,12 @@ function ask(
       call.on("error", fail);
       call.once("socket", (socket) => socket.once("connect", () => onConnect?.(url)));
       call.once("response", resolve);
+      // Who changes to another protocol gives no answer: the call would end without a word.
+      call.once("upgrade", (response, socket) => {
+        socket.destroy();
+        resolve(response);
+      });
+      call.once("close", () => fail({ code: "ECONNRESET" }));
       call.end();
     } catch (error) {
       fail(error);

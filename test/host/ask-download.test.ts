@@ -50,11 +50,17 @@ describe("a server that is asked", () => {
     ["no server", () => "http://127.0.0.1:1/x"],
     ["another kind of address", () => "ftp://127.0.0.1/x"],
     ["a connection that breaks off", () => `${server.url}/cut`],
+    ["another protocol in place of an answer", () => `${server.url}/switch`],
+    ["another protocol without a name", () => `${server.url}/nameless`],
   ])("is refused in the words of a download: %s", async (_what, url) => {
     server.files["/broken"] = (_request, response) => void response.writeHead(503).end();
     server.files["/round"] = redirectTo("/round");
     server.files["/file"] = redirectTo("file:///etc/passwd");
     server.files["/cut"] = (request) => void request.socket.destroy();
+    const switching = "HTTP/1.1 101 Switching Protocols\r\n";
+    server.files["/switch"] = ({ socket }) =>
+      void socket.write(`${switching}connection: upgrade\r\nupgrade: websocket\r\n\r\n`);
+    server.files["/nameless"] = ({ socket }) => void socket.end(`${switching}\r\n`);
     const { asked, fetched } = await both(url());
     expect(asked).toEqual([expect.stringMatching(/^DOWNLOAD_FAILED$/), expect.any(String)]);
     expect(asked).toEqual(fetched);
