@@ -65,6 +65,8 @@ export const archiveSchema = properties
 
 const archivePriorSchema = properties.extend({
   ...keptFolderShape,
+  /** An archive was fetched into it and no further: not the same as without. */
+  fetched: z.boolean().optional(),
   /** Paths in the folder that are another resource's by now, and stay. */
   staying: z.array(z.string()).optional(),
   /** What others say of paths in the folder. */
@@ -129,7 +131,8 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
   const before = stamp && `sha256:${stamp.sha256}`;
   if (spec.ensure === "absent") {
     const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
-    if (stamp || isLeft) return [{ property: "archive", before, after: null }];
+    if (stamp || isLeft || (stat && hasFetched(spec.path, host)))
+      return [{ property: "archive", before, after: null }];
     return stat ? [] : keptFolderChanges(spec, host);
   }
   const wanted = await wantedSha256(spec, stamp, { host, signal });
@@ -214,7 +217,16 @@ function capture(spec: ArchiveSpec, host: Host): Prior | null {
   const stat = host.files.stat(path);
   // What an archive put there before is overwritten, and the archive itself may be gone.
   if (stat && readStamp(host.files, path)) return null;
-  return { type: "archive", spec: { path, ensure: "absent", ...(stat && captureKeptFolder(path, host)) } };
+  const folder = stat && {
+    ...captureKeptFolder(path, host),
+    ...(hasFetched(path, host) && { fetched: true }),
+  };
+  return { type: "archive", spec: { path, ensure: "absent", ...folder } };
+}
+
+/** Whether an archive is in the folder itself: one of whoever was killed before it was extracted, or could not take it away. */
+function hasFetched(path: string, { files }: Host): boolean {
+  return files.stat(downloadIn(path))?.kind === "file";
 }
 
 /** Takes what was extracted away. A folder that was there before comes back where an archive that was to be absent took it along. */

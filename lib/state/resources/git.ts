@@ -85,6 +85,8 @@ const gitPriorSchema = properties.extend({
   /** Whatever a clone that stood before us had. */
   repository: z.string().optional(),
   ...keptFolderShape,
+  /** Something was begun there that is no clone yet: not the same as nothing. */
+  begun: z.boolean().optional(),
   /** Paths in it that other resources are about: what they make there is no change of anybody's, and stays. */
   others: z.array(z.string()).optional(),
 });
@@ -249,9 +251,9 @@ async function capture(spec: GitSpec, host: Host, signal: AbortSignal): Promise<
   const found = await findClone(spec, { host, signal });
   if (found.kind === "folder") return null;
   if (found.kind !== "clone") {
-    const empty = found.kind === "begun" && found.empty;
-    const kept = empty && captureKeptFolder(spec.path, host);
-    return { type: "git", spec: { ...own, ensure: "absent", ...kept } };
+    if (found.kind === "none") return { type: "git", spec: { ...own, ensure: "absent" } };
+    const begun = found.empty ? captureKeptFolder(spec.path, host) : { begun: true };
+    return { type: "git", spec: { ...own, ensure: "absent", ...begun } };
   }
   const { head, repository } = found;
   if (head === null || repository === null) return null;

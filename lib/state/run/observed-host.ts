@@ -63,11 +63,13 @@ export class Traces {
 
   /** Takes a path away. */
   remove(path: string, act: () => void): void {
-    // One that can't be taken away again is litter, and still not the thing.
-    if (this.#paths.has(path) && !this.#own.includes(path)) {
-      this.#paths.delete(path);
-      act();
-    } else this.change(path, act);
+    if (!this.#paths.has(path) || this.#own.includes(path)) return this.change(path, act);
+    this.#paths.delete(path);
+    orFail(act, (error) => {
+      // One beside the thing that can't be taken away again is litter, and still not the thing.
+      if (this.#own.some((own) => isBelow(path, own))) this.#paths.add(path);
+      throw error;
+    });
   }
 
   /** Runs a program that may change anything, unless it can't be started. */

@@ -85,6 +85,7 @@ class ModelGit {
   #init(): Answer {
     if (this.#files.stat(this.#at(".git"))) return {};
     this.#files.makeDirectory(this.#at(".git"), { mode: 0o755 });
+    this.#files.makeDirectory(this.#at(".git/refs"), { mode: 0o755 });
     this.#write(".git/HEAD", "ref: refs/heads/main\n");
     this.#write(".git/config", "{}");
     this.#write(".git/objects", "{}");

@@ -1,5 +1,5 @@
 /** A clone on the machine: what stands there, which commit is wanted, how to get it. */
-import { OrchestratorError } from "../../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
 import { act, type Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
@@ -16,6 +16,9 @@ export interface WantedClone extends GitPlace {
   submodules: boolean;
 }
 
+/** A clone in which other resources may be about some paths. */
+type SharedPlace = GitPlace & { others?: readonly string[] | undefined };
+
 /** What stands at the path. "begun": an empty folder, or a clone whose making or removal was interrupted. */
 export type FoundClone =
   | { kind: "none" }
@@ -24,7 +27,10 @@ export type FoundClone =
   | { kind: "clone"; head: string | null; repository: string | null };
 
 /** Looks. `HOST_ERROR` where something stands there that is neither folder nor clone. */
-export async function findClone(place: GitPlace & { remote: string }, machine: Machine): Promise<FoundClone> {
+export async function findClone(
+  place: SharedPlace & { remote: string },
+  machine: Machine,
+): Promise<FoundClone> {
   const { files } = machine.host;
   requireOwnWay(place, machine);
   const stat = files.stat(place.path);
@@ -33,8 +39,12 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
   const names = files.list(place.path);
   if (names.length === 0) return { kind: "begun", empty: true };
   if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
+  const isOthers = (name: string): boolean =>
+    place.others?.some((other) => `${other}/`.startsWith(`${place.path}/${name}/`)) === true;
+  // Git makes its folders one after another, and takes them away so: without all of them it knows no clone.
+  if (!isReadable(place, machine) && names.every((name) => name === ".git" || isOthers(name)))
+    return { kind: "begun", empty: false };
   if (!hasHead(place, machine)) {
-    if (names.length === 1) return { kind: "begun", empty: false };
     if (!files.stat(`${place.path}/.git/HEAD`)) return { kind: "folder" };
     // At another commit than before, its files would look changed or, worse, up to date.
     throw refuse(
@@ -57,6 +67,12 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
 /** Not where a power loss left it empty, which no git can read. */
 function hasHead({ path }: GitPlace, { host }: Machine): boolean {
   return (host.files.stat(`${path}/.git/HEAD`)?.sizeBytes ?? 0) > 0;
+}
+
+/** Whether git sees a clone there at all, whatever it makes of it. */
+function isReadable(place: GitPlace, machine: Machine): boolean {
+  const stands = (name: string): boolean => machine.host.files.stat(`${place.path}/.git/${name}`) !== null;
+  return hasHead(place, machine) && stands("objects") && stands("refs");
 }
 
 /** Takes away what a power loss left in the way of every git. */
@@ -121,7 +137,7 @@ export async function wantedCommit(
 
 /** How many files differ from the commit, those that git does not know included where asked; what others declare is left out. */
 export async function localChanges(
-  place: GitPlace & { others?: readonly string[] | undefined },
+  place: SharedPlace,
   untracked: "normal" | "no",
   machine: Machine,
 ): Promise<number> {
@@ -225,10 +241,7 @@ export async function isBeingRemoved(place: GitPlace, machine: Machine): Promise
  *
  * @throws {OrchestratorError} `HOST_ERROR` where they declare something in what makes it a clone.
  */
-export function goingWith(
-  { path, others = [] }: { path: string; others?: readonly string[] | undefined },
-  { host }: Pick<Machine, "host">,
-): string[] {
+export function goingWith({ path, others = [] }: SharedPlace, { host }: Pick<Machine, "host">): string[] {
   if (others.some((other) => `${other}/`.startsWith(`${path}/.git/`)))
     throw refuse(path, "holds something in its .git that another resource declares");
   const files = host.files.below(path);
@@ -246,10 +259,7 @@ export function goingWith(
  * Empties the folder of a clone, as the user whose it is, but for what others declare. The clone itself goes last: until then it tells
  * what is left.
  */
-export async function emptyClone(
-  place: GitPlace & { others?: readonly string[] | undefined },
-  machine: Machine,
-): Promise<void> {
+export async function emptyClone(place: SharedPlace, machine: Machine): Promise<void> {
   const { path, user } = place;
   const names = goingWith(place, machine);
   const remove = async (some: readonly string[]): Promise<void> => {
@@ -264,10 +274,23 @@ export async function emptyClone(
     if (exitCode !== 0) throw refuse(path, "can't be emptied");
   };
   await clearWay(place, machine);
-  if (hasHead(place, machine)) await changeClone(place, ["config", removing, "true"], machine);
+  if (isReadable(place, machine)) await noteRemoval(place, machine);
   const others = names.filter((name) => name !== ".git");
   for (let at = 0; at < others.length; at += 500) await remove(others.slice(at, at + 500));
-  if (names.includes(".git")) await remove([".git"]);
+  // Without its HEAD, what is left of the rest is no clone any more that may hold something.
+  if (names.includes(".git")) await remove([".git/HEAD", ".git"]);
+}
+
+/** On a disk that the clone has filled there may be no room for a note: it must go all the same. */
+async function noteRemoval(place: GitPlace, machine: Machine): Promise<void> {
+  const { files } = machine.host;
+  const config = `${place.path}/.git/config`;
+  try {
+    await changeClone(place, ["config", removing, "true"], machine);
+  } catch (error) {
+    if (!isOrchestratorError(error, "COMMAND_FAILED") || files.stat(`${config}.lock`)) throw error;
+    files.requireChangeable(config, "write");
+  }
 }
 
 /** The error for what is left alone. */

@@ -1,0 +1,125 @@
+/** What a change left that failed before its thing could be told from none: it is ours, and goes as soon as it is not wanted any more. */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { hostError } from "../../lib/host/host-error.ts";
+import type { Host, HostCommand } from "../../lib/host/host.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
+import { runState } from "../../lib/state/run/engine.ts";
+import { serveFiles } from "../support/file-server.ts";
+import { git } from "../support/git-clone.ts";
+import { hasPrograms } from "../support/programs.ts";
+import { declare } from "../support/state-fixture.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** Runs that follow each other on a machine of which some programs fail. */
+function machineWith(fails: (command: HostCommand) => boolean) {
+  const folder = temporaryFolder();
+  const host: Host = new LocalHost({ stateFolder: join(folder, "state") });
+  const run = host.run.bind(host);
+  host.run = (command, signal) => run(fails(command) ? { ...command, argv: ["false"] } : command, signal);
+  let applied: AppliedResource[] = [];
+  const apply = async (definition: JsonObject | null) => {
+    const desired = definition ? declare([definition]) : [];
+    const { signal } = new AbortController();
+    const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
+    const result = await runState({ mode: "apply", desired, applied, ...options });
+    ({ applied } = result);
+    return result.results.map(({ outcome }) => outcome);
+  };
+  return { folder, host, apply, applied: () => applied };
+}
+
+describe.skipIf(!hasPrograms("clones on this machine", "git", "rm"))("a clone", () => {
+  /** A repository with one commit. */
+  const repositoryIn = (folder: string): string => {
+    const tree = join(folder, "tree");
+    mkdirSync(tree);
+    writeFileSync(join(tree, "page"), "page");
+    git(tree, "init", "-q");
+    git(tree, "add", ".");
+    git(tree, "commit", "-qm", "page");
+    return tree;
+  };
+
+  // In the order in which git makes them.
+  test.each([[["refs/heads"]], [["refs/heads", "HEAD"]], [["refs/heads", "HEAD", "config"]]])(
+    "that git could not begin goes with what it left, and is made where it is wanted again: %s",
+    async (made) => {
+      let isFull = true;
+      const { folder, apply, applied } = machineWith(({ argv, cwd = "" }) => {
+        if (!isFull || !argv.includes("init")) return false;
+        mkdirSync(join(cwd, ".git/refs/heads"), { recursive: true });
+        if (made.includes("HEAD")) writeFileSync(join(cwd, ".git/HEAD"), "ref: refs/heads/main\n");
+        if (made.includes("config")) writeFileSync(join(cwd, ".git/config"), "[core]\n");
+        return true;
+      });
+      const path = join(folder, "clone");
+      const definition = { type: "git", path, repository: repositoryIn(folder) };
+      expect(await apply(definition)).toEqual(["failed"]);
+      expect(await apply(null)).toEqual(["changed"]);
+      expect([existsSync(path), applied()]).toEqual([false, []]);
+      expect(await apply(definition)).toEqual(["failed"]);
+      isFull = false;
+      expect(await apply(definition)).toEqual(["changed"]);
+      expect(readdirSync(path)).toEqual([".git", "page"]);
+    },
+  );
+
+  test("that has filled its disk goes, though there is no room to note that it is going", async () => {
+    const { folder, apply, applied } = machineWith(({ argv }) => argv.includes("fleetwright.removing"));
+    const path = join(folder, "clone");
+    expect(await apply({ type: "git", path, repository: repositoryIn(folder) })).toEqual(["changed"]);
+    writeFileSync(join(path, ".git/config.lock"), "");
+    expect(await apply(null)).toEqual(["failed"]);
+    rmSync(join(path, ".git/config.lock"));
+    expect(await apply(null)).toEqual(["changed"]);
+    expect([existsSync(path), applied()]).toEqual([false, []]);
+  });
+
+  test("whose .git was taken away in part goes all the same", async () => {
+    let cuts = true;
+    const { folder, apply, applied } = machineWith(({ argv, cwd = "" }) => {
+      if (!cuts || argv[0] !== "rm" || !argv.includes("./.git")) return false;
+      // What it gets to first is the machine's affair.
+      rmSync(join(cwd, ".git/refs"), { recursive: true });
+      rmSync(join(cwd, ".git/config"));
+      return true;
+    });
+    const path = join(folder, "clone");
+    expect(await apply({ type: "git", path, repository: repositoryIn(folder) })).toEqual(["changed"]);
+    expect(await apply(null)).toEqual(["failed"]);
+    expect(readdirSync(path)).toEqual([".git"]);
+    cuts = false;
+    expect(await apply(null)).toEqual(["changed"]);
+    expect([existsSync(path), applied()]).toEqual([false, []]);
+  });
+});
+
+test.skipIf(!hasPrograms("extracts on this machine", "tar", "gzip"))(
+  "an archive that was fetched into a folder that stood, and no further, goes with the folder left",
+  async () => {
+    const server = await serveFiles();
+    onTestFinished(() => server.stop());
+    const content = Buffer.from("no archive");
+    server.files["/tool.tar.gz"] = content;
+    const { folder, host, apply, applied } = machineWith(() => false);
+    const path = join(folder, "tool");
+    mkdirSync(path);
+    const { removeFile } = host.files;
+    host.files.removeFile = (file) => {
+      throw hostError(file, "EIO");
+    };
+    const sha256 = createHash("sha256").update(content).digest("hex");
+    const definition = { type: "archive", path, source: `${server.url}/tool.tar.gz`, sha256 };
+    expect(await apply(definition)).toEqual(["failed"]);
+    expect(readdirSync(path)).toEqual([".fleetwright-archive.download"]);
+    host.files.removeFile = removeFile;
+    expect(await apply(null)).toEqual(["changed"]);
+    expect([readdirSync(path), applied()]).toEqual([[], []]);
+  },
+);
