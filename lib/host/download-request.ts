@@ -82,7 +82,10 @@ function ask(
 
 /** The text of a network error may quote the address: its name alone is told. */
 export function brokenOff(url: URL, cause: unknown): Error {
-  return downloadFailed(url, `the connection failed (${errnoWords(errnoOf(cause))})`, { cause });
+  const errno = errnoOf(cause);
+  const isOther = /^(?:HPE_|ERR_HTTP)/.test(errno);
+  const why = isOther ? "the answer is not HTTP" : `the connection failed (${errnoWords(errno)})`;
+  return downloadFailed(url, why, { cause });
 }
 
 /** The error for a content that is longer than it may be. */

@@ -52,6 +52,7 @@ describe("a server that is asked", () => {
     ["a connection that breaks off", () => `${server.url}/cut`],
     ["another protocol in place of an answer", () => `${server.url}/switch`],
     ["another protocol without a name", () => `${server.url}/nameless`],
+    ["what is no HTTP", () => `${server.url}/garbage`],
   ])("is refused in the words of a download: %s", async (_what, url) => {
     server.files["/broken"] = (_request, response) => void response.writeHead(503).end();
     server.files["/round"] = redirectTo("/round");
@@ -60,10 +61,12 @@ describe("a server that is asked", () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\n";
     server.files["/switch"] = ({ socket }) =>
       void socket.write(`${switching}connection: upgrade\r\nupgrade: websocket\r\n\r\n`);
+    server.files["/garbage"] = ({ socket }) => void socket.end("garbage\r\n\r\n");
     server.files["/nameless"] = ({ socket }) => void socket.end(`${switching}\r\n`);
     const { asked, fetched } = await both(url());
     expect(asked).toEqual([expect.stringMatching(/^DOWNLOAD_FAILED$/), expect.any(String)]);
     expect(asked).toEqual(fetched);
+    expect(asked).not.toEqual([expect.anything(), expect.stringMatching(/\bhpe\b|HPE_/)]);
   });
 
   test("says that the file is longer than it may be", async () => {
