@@ -1,5 +1,4 @@
 /** Writes the groups of a rollout that goes on, so that every process can read them. */
-import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { KeyedQueue } from "../internal/keyed-queue.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
@@ -17,7 +16,7 @@ export class GroupWriter {
   readonly #groups: ChangeGroups;
   /** A count must not be written after a newer one. */
   readonly #turns = new KeyedQueue();
-  #timer: Timer | null = null;
+  #isWaiting = false;
 
   constructor(
     parts: { context: Context; work: BackgroundWork },
@@ -31,9 +30,10 @@ export class GroupWriter {
 
   /** Has what changed written soon. */
   later(): void {
-    if (this.#timer || !this.#groups.isUnwritten) return;
-    this.#timer = this.#work.after(gatherMs, () => {
-      this.#timer = null;
+    if (this.#isWaiting || !this.#groups.isUnwritten) return;
+    this.#isWaiting = true;
+    this.#work.after(gatherMs, () => {
+      this.#isWaiting = false;
       return this.now();
     });
   }
@@ -51,11 +51,5 @@ export class GroupWriter {
         }
       }
     });
-  }
-
-  /** Writes nothing more by itself. */
-  release(): void {
-    this.#timer?.cancel();
-    this.#timer = null;
   }
 }

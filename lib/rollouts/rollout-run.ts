@@ -61,6 +61,8 @@ export class RolloutRun {
   /** What of its operations was asked to end. */
   #withdrawn = false;
   #cancelled = false;
+  /** The edition of the progress that the end was written with. */
+  #written = 0;
   #stepping = false;
   #asked = false;
 
@@ -115,12 +117,6 @@ export class RolloutRun {
     return this.#groups.now();
   }
 
-  /** Does nothing more by itself: it has ended, or the process ends. */
-  release(): void {
-    this.#timer?.cancel();
-    this.#groups.release();
-  }
-
   async #advance(): Promise<void> {
     this.#asked = true;
     if (this.#stepping) return;
@@ -148,7 +144,7 @@ export class RolloutRun {
   async #step(stored: Stored): Promise<boolean> {
     const { value: rollout } = stored;
     const { open, failures } = this.progress;
-    if (hasEnded(rollout.status)) return false;
+    if (hasEnded(rollout.status)) return this.#leave();
     if (rollout.status === "stopping") return this.#stopFurther(stored);
     const end = this.targets.ends[rollout.batch]!;
     if (rollout.begun === end) return open === 0 && this.#endBatch(stored);
@@ -257,18 +253,23 @@ export class RolloutRun {
       metadata: { ...rolloutFacts(ended), status, counts: this.progress.countsOf(ended) },
     };
     await this.#groups.now();
-    let { edition } = this.progress;
+    this.#written = this.progress.edition;
     await this.#write(stored, ended, event);
-    // What nobody knew became known in the meantime.
-    while (this.progress.edition !== edition) {
-      ({ edition } = this.progress);
+    return this.#leave();
+  }
+
+  /** Of one that has ended. What nobody knew may have become known meanwhile; where that can't be written at once it is tried again. */
+  async #leave(): Promise<boolean> {
+    while (this.progress.edition !== this.#written) {
+      const { edition } = this.progress;
       await this.#groups.now();
       await this.#parts.store.update(this.#caller, this.rolloutId, (now) => ({
         rollout: this.#counted(now),
       }));
+      this.#written = edition;
     }
+    this.#timer?.cancel();
     this.#onEnd();
-    this.release();
     return false;
   }
 

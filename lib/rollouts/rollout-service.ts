@@ -183,7 +183,6 @@ export class RolloutService {
 
   /** Begins nothing any more, and waits for what is being written. What is open goes on at the next start. */
   async stop(): Promise<void> {
-    for (const run of this.#runs.values()) run.release();
     this.#ends.release();
     await this.#work.stop();
   }

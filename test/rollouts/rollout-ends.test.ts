@@ -51,3 +51,21 @@ it("an agent of which nothing was heard, and that turns up in the moment of the 
   expect(counts).toMatchObject({ succeeded: 2, unknown: 0 });
   expect(recap).toMatchObject({ unchanged: 2, unknown: 0 });
 });
+
+it("a rollout that is cancelled in the pause between two batches leaves nothing that waits for its end", async () => {
+  await using scene = await createScene(2, () => ({}), { driftIntervalSeconds: 0 });
+  const { rollouts } = scene.test.orchestrator;
+  // What one that just ends leaves: operations are looked at when they were due, whatever became of them.
+  await rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+  for (const agent of scene.agents) await scene.finish(agent);
+  await scene.clock.advance(2_000);
+  const before = scene.clock.pendingTimers;
+  const rollout = { batch: 1, pause_seconds: 3_600 };
+  const { rollout_id } = await rollouts.apply(systemCaller, { name: "all", rollout, wait_seconds: 0 });
+  await scene.finish(scene.agents[0]);
+  expect(scene.clock.pendingTimers).toBeGreaterThan(before);
+  expect(await rollouts.cancel(systemCaller, { rollout_id })).toMatchObject({ status: "cancelled" });
+  await scene.clock.advance(2_000);
+  await settleAll();
+  expect(scene.clock.pendingTimers).toBe(before);
+});
