@@ -15,7 +15,8 @@
  */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
+import { mayPass } from "../internal/is-lasting.ts";
 import { Turns } from "../internal/turns.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { AgentAnswers } from "./agent-answers.ts";
@@ -75,8 +76,7 @@ export class Dispatcher {
     const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
     this.held = new HeldWork(context, { ...parts, work, take: answered });
     parts.maintenance.watch(() => this.#takeAll());
-    const expired = (operation: Operation): Outcome => this.held.expired(operation);
-    this.#sweeper = new Sweeper(context, { store: this.#store, work, end, expired });
+    this.#sweeper = new Sweeper(context, { ...parts, work, end, expired: (each) => this.held.expired(each) });
     this.answers = new AgentAnswers(context, {
       ...parts,
       inquiries: this.#inquiries,
@@ -233,8 +233,9 @@ export class Dispatcher {
     try {
       await this.#command(begun);
     } catch (error) {
-      // It can't be sent at all, e.g. because it is too large: nothing runs, and nothing will be heard.
-      const { code, message } = isOrchestratorError(error) ? error : new OrchestratorError("INTERNAL");
+      // What could not be read for a moment is sent again. What can't be sent at all, e.g. because it is too large, will not be heard of.
+      if (mayPass(error)) return this.available(begun.node_id);
+      const { code, message } = error as OrchestratorError;
       await this.#end(begun.operation_id, { status: "failed", error: { code, message } });
     }
   }
