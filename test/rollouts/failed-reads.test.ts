@@ -18,8 +18,9 @@ import { emptyResult } from "../support/scripted-agent.ts";
 const unavailable = (): OrchestratorError => new OrchestratorError("UNAVAILABLE");
 
 class FailingStorage extends MemoryStorage {
-  /** Collection that can't be read the next time. */
+  /** Collection that can't be read the next time, and why. */
   unread: string | null = null;
+  failure = unavailable();
   /** Whether the operations of a rollout come one by one, the second can't be read, and none can be written. */
   breaksOff = false;
   breaks = 0;
@@ -49,7 +50,7 @@ class FailingStorage extends MemoryStorage {
 
   #failed(): OrchestratorError {
     this.unread = null;
-    return unavailable();
+    return this.failure;
   }
 }
 
@@ -68,27 +69,29 @@ async function pass({ clock }: Scene, seconds: number): Promise<void> {
   }
 }
 
-it.each(["assignments", "secrets"])(
-  "a rollout goes on after %s could not be read once",
-  async (collection) => {
-    const { scene, storage } = await open(1);
-    await using _ = scene;
-    const { orchestrator } = scene.test;
-    await orchestrator.secrets.create(systemCaller, { name: "db", value: "hush-hush" });
-    const content =
-      'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "{{ secrets.db }}" }\n';
-    await orchestrator.modules.upload(systemCaller, { content });
-    const run = orchestrator.rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
-    // Once it was stored: what is read of its agents is read by the rollout itself.
-    const ended = orchestrator.listen(["rollout.started"], () => (storage.unread = collection));
-    await run;
-    ended();
-    expect(storage.unread).toBeNull();
-    expect(scene.asked()).toEqual([]);
-    await pass(scene, 3);
-    expect(scene.asked()).toEqual(["a1"]);
-  },
-);
+it.each([
+  ["assignments", "UNAVAILABLE"],
+  ["secrets", "UNAVAILABLE"],
+  ["secrets", "STORAGE_FAILED"],
+] as const)("a rollout goes on after %s could not be read once: %s", async (collection, code) => {
+  const { scene, storage } = await open(1);
+  storage.failure = new OrchestratorError(code);
+  await using _ = scene;
+  const { orchestrator } = scene.test;
+  await orchestrator.secrets.create(systemCaller, { name: "db", value: "hush-hush" });
+  const content =
+    'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "{{ secrets.db }}" }\n';
+  await orchestrator.modules.upload(systemCaller, { content });
+  const run = orchestrator.rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+  // Once it was stored: what is read of its agents is read by the rollout itself.
+  const ended = orchestrator.listen(["rollout.started"], () => (storage.unread = collection));
+  await run;
+  ended();
+  expect(storage.unread).toBeNull();
+  expect(scene.asked()).toEqual([]);
+  await pass(scene, 3);
+  expect(scene.asked()).toEqual(["a1"]);
+});
 
 it("a rollout that applies a plan leaves nobody out because agents could not be read once", async () => {
   const { scene, storage } = await open(2);
