@@ -11,6 +11,7 @@ import { edgeBugs } from "./edge-bugs.ts";
 import { engineBugs } from "./engine-bugs.ts";
 import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
+import { flowBugs } from "./flow-bugs.ts";
 import { folderBugs } from "./folder-bugs.ts";
 import { groupBugs } from "./group-bugs.ts";
 import { handoverBugs } from "./handover-bugs.ts";
@@ -69,6 +70,7 @@ export const bugs: readonly Bug[] = [
   ...engineBugs,
   ...featureBugs,
   ...feedBugs,
+  ...flowBugs,
   ...folderBugs,
   ...groupBugs,
   ...handoverBugs,

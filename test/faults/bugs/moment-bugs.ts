@@ -61,7 +61,7 @@ export const momentBugs: readonly Bug[] = [
   {
     name: "groups of a rollout are written with their first change, and then at its end",
     file: "lib/rollouts/group-writer.ts",
-    from: "      this.#timer = null;\n      return this.now();",
+    from: "      this.#isWaiting = false;\n      return this.now();",
     to: "      return this.now();",
     tests: ["test/rollouts/rollout-groups.test.ts"],
   },

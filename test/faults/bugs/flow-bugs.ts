@@ -1,0 +1,88 @@
+import type { Bug } from "./bugs.ts";
+
+const run = "lib/rollouts/rollout-run.ts";
+const scheduled = "lib/rollouts/scheduled-rollouts.ts";
+const lateNews = ["test/rollouts/late-news.test.ts"];
+const pauses = ["test/rollouts/pause-between-batches.test.ts"];
+const badDisk = ["test/rollouts/due-on-a-bad-disk.test.ts"];
+
+/** Bugs of how work goes through the fleet: begun too early, taken for over, or given up for what passes. No test noticed them. */
+export const flowBugs: readonly Bug[] = [
+  {
+    name: "a rollout whose last count could not be written at once is not left",
+    file: run,
+    from: `if (hasEnded(rollout.status)) return this.#leave();`,
+    to: `if (hasEnded(rollout.status)) return false;`,
+    tests: lateNews,
+  },
+  {
+    name: "what becomes known while a rollout ends is not counted",
+    file: run,
+    from: `while (this.progress.edition !== this.#written) {`,
+    to: `while (this.progress.edition < this.#written) {`,
+    tests: lateNews,
+  },
+  {
+    name: "what was counted in the last second of a process is not written after the next start",
+    file: run,
+    from: `this.progress.groups.recall(group);\n    this.#groups.later();`,
+    to: `this.progress.groups.recall(group);`,
+    tests: ["test/rollouts/idle-groups.test.ts"],
+  },
+  {
+    name: "the pause between batches begins by the wall clock",
+    file: run,
+    from: `this.#parts.context.fleetTime.now() + (strategy`,
+    to: `this.#parts.context.clock.now() + (strategy`,
+    tests: pauses,
+  },
+  {
+    name: "the pause between batches is over by the wall clock",
+    file: run,
+    from: `not_before - context.fleetTime.now()`,
+    to: `not_before - context.clock.now()`,
+    tests: pauses,
+  },
+  {
+    name: "each look at the pause between batches waits for it once more",
+    file: run,
+    from: `    this.#timer?.cancel();\n    this.#timer = work`,
+    to: `    this.#timer = work`,
+    tests: pauses,
+  },
+  {
+    name: "a rollout that has ended still waits for its next batch",
+    file: run,
+    from: `    this.#timer?.cancel();\n    this.#onEnd();`,
+    to: `    this.#onEnd();`,
+    tests: ["test/rollouts/rollout-ends.test.ts"],
+  },
+  {
+    name: "an agent is refused since the storage failed",
+    file: run,
+    from: `error.retryable || error.code.startsWith("STORAGE_")) throw error;`,
+    to: `error.retryable) throw error;`,
+    tests: ["test/rollouts/failed-reads.test.ts"],
+  },
+  {
+    name: "a scheduled rollout is passed over since the storage was out of reach",
+    file: scheduled,
+    from: `error.retryable || error.code.startsWith("STORAGE_")) throw error;`,
+    to: `error.code.startsWith("STORAGE_")) throw error;`,
+    tests: badDisk,
+  },
+  {
+    name: "a scheduled rollout is passed over since the storage failed",
+    file: scheduled,
+    from: `error.retryable || error.code.startsWith("STORAGE_")) throw error;`,
+    to: `error.retryable) throw error;`,
+    tests: badDisk,
+  },
+  {
+    name: "an operation fails since its command could not be read for a moment",
+    file: "lib/operations/dispatcher.ts",
+    from: `      if (mayPass(error)) return this.available(begun.node_id);\n`,
+    to: `      if (mayPass(error) && begun.node_id === "") return this.available(begun.node_id);\n`,
+    tests: ["test/operations/unread-command.test.ts"],
+  },
+];
