@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
 import { operationStatusSchema } from "../../lib/operations/schemas.ts";
 import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
@@ -128,3 +129,20 @@ it.each([
   const read = fleet.orchestrator.operations.output(systemCaller, { node_id, operation_id });
   expect(await read).toEqual({ operation_id, truncated, output });
 });
+
+it.each([
+  ["this version", {}],
+  ["one that did not keep when it began", { begun_at: undefined }],
+])(
+  "an operation of %s of which nothing was heard is told to have lasted until its deadline",
+  async (_, older) => {
+    const operation_id = await apply(null);
+    const { value, revision } = (await fleet.storage.get<JsonObject>("operations", operation_id))!;
+    const put = { kind: "put", collection: "operations", key: operation_id, expected: revision } as const;
+    await fleet.storage.commit([{ ...put, value: { ...value, ...older } as JsonObject }]);
+    await fleet.clock.advance(91_000);
+    await settleAll();
+    const ended = await fleet.orchestrator.operations.get(systemCaller, { operation_id });
+    expect(ended).toMatchObject({ status: "unknown", duration_ms: 90_000 });
+  },
+);

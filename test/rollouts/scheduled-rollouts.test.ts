@@ -351,3 +351,23 @@ it("that the schedules themselves can't be read is logged, and tried again", asy
   await pass({ clock }, hourMs);
   expect(skips(test)).not.toEqual([]);
 });
+
+it("where no assignment has a schedule nobody looks for what is due, and every half minute where one has", async () => {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  await using scene = await createScene(1, () => ({}), { clock, storage, driftIntervalSeconds: 0 });
+  const looks = vi.spyOn(storage, "list");
+  const during = async (ms: number): Promise<number> => {
+    looks.mockClear();
+    await pass({ clock }, ms);
+    return looks.mock.calls.filter(([collection]) => collection === "assignment_schedules").length;
+  };
+  const { assignments } = scene.test.orchestrator;
+  await pass({ clock }, 60_000);
+  expect(await during(600_000)).toBe(0);
+  await assignments.update(systemCaller, { name: "all", schedule: { cron: "0 0 1 1 *" } });
+  expect(await during(600_000)).toBeGreaterThanOrEqual(20);
+  await assignments.update(systemCaller, { name: "all", schedule: null });
+  await pass({ clock }, 60_000);
+  expect(await during(600_000)).toBe(0);
+});

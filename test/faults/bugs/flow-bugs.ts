@@ -1,5 +1,7 @@
 import type { Bug } from "./bugs.ts";
 
+const dispatcher = "lib/operations/dispatcher.ts";
+const cancelledBeginnings = ["test/operations/cancelled-beginnings.test.ts"];
 const run = "lib/rollouts/rollout-run.ts";
 const scheduled = "lib/rollouts/scheduled-rollouts.ts";
 const lateNews = ["test/rollouts/late-news.test.ts"];
@@ -80,9 +82,29 @@ export const flowBugs: readonly Bug[] = [
   },
   {
     name: "an operation fails since its command could not be read for a moment",
-    file: "lib/operations/dispatcher.ts",
+    file: dispatcher,
     from: `      if (mayPass(error)) return this.available(begun.node_id);\n`,
     to: `      if (mayPass(error) && begun.node_id === "") return this.available(begun.node_id);\n`,
     tests: ["test/operations/unread-command.test.ts"],
+  },
+  {
+    name: "an operation begins that was cancelled in that moment",
+    file: dispatcher,
+    from: `before.status === "queued" && !this.held.holds(before)`,
+    to: `!this.held.holds(before)`,
+    tests: cancelledBeginnings,
+  },
+  {
+    name: "an operation that did not begin keeps the line of its agent",
+    file: dispatcher,
+    from: `    if (!changed) return;\n    this.#await`,
+    to: `    this.#await`,
+    tests: cancelledBeginnings,
+  },
+  {
+    name: "what waits for an agent that is away is not held when a window begins",
+    file: dispatcher,
+    from: `    parts.maintenance.watch(() => this.#takeAll());\n`,
+    tests: ["test/operations/frozen-while-waiting.test.ts"],
   },
 ];
