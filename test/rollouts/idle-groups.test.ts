@@ -23,3 +23,25 @@ test("what was counted in the last second of a process is there for all that rea
   const { items } = await again.storage.list<{ agents: number }>("rollout_groups");
   expect(items.map(({ value }) => value)).toMatchObject([{ rollout_id, agents: 1, outcome: "unchanged" }]);
 });
+
+test("an agent that got no operation is in its group soon, also where nothing else happens", async () => {
+  await using scene = await createScene(3, () => ({}), { driftIntervalSeconds: 0 });
+  const { agents, rollouts } = scene.test.orchestrator;
+  const rollout = { batch: 1, pause_seconds: 60, max_failures: 3 };
+  await rollouts.apply(systemCaller, { name: "all", rollout, wait_seconds: 0 });
+  const { agent, nodeId: node_id } = scene.agents[1]!;
+  await agent.link.stop();
+  await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await scene.finish(scene.agents[0]);
+  const written = async (): Promise<string[]> => {
+    await settleAll();
+    const { items } = await scene.test.storage.list<{ outcome: string }>("rollout_groups");
+    return items.map(({ value }) => value.outcome).toSorted();
+  };
+  await scene.clock.advance(58_000);
+  expect(await written()).toEqual(["unchanged"]);
+  // The second is refused once the pause is over; before the third there is another.
+  await scene.clock.advance(4_000);
+  expect(await written()).toEqual(["failed", "unchanged"]);
+  expect(scene.asked()).toEqual(["a1"]);
+});

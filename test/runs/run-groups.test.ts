@@ -69,6 +69,24 @@ it("has no group of agents on which it runs, or waits", async () => {
   ]);
 });
 
+it("has one group of agents that printed the same, whichever of both streams each told first", async () => {
+  await using scene = await createScene(2, undefined, { driftIntervalSeconds: 0 });
+  const { runs } = scene.test.orchestrator;
+  const input = { selector: "*", command: "true", wait_seconds: 0 };
+  const { rollout_id } = await runs.start(systemCaller, input);
+  const piece = (stream: "stdout" | "stderr") =>
+    ({ module: "run", resource_id: "run", stream, text: `on ${stream}\n`, truncated: false }) as const;
+  for (const [at, { agent }] of scene.agents.entries()) {
+    const { operation_id } = await agent.next("run");
+    const output = [piece("stdout"), piece("stderr")];
+    agent.link.send({ ...emptyResult(operation_id), output: at === 0 ? output : output.toReversed() });
+    await agent.next("ack");
+  }
+  await settleAll();
+  const { groups } = await runs.get(systemCaller, { rollout_id });
+  expect(groups.map(({ agents }) => agents.map(({ name }) => name))).toEqual([["a1", "a2"]]);
+});
+
 const others: [string, Partial<OperationDocument>][] = [
   ["their status", { status: "interrupted" }],
   ["the exit code", { exit_code: 8 }],
