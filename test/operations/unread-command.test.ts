@@ -67,7 +67,7 @@ it("an operation is sent, and ends as its agent says, whichever read on the way 
     await modules.upload(systemCaller, { content });
     await scene.agents[0]!.agent.link.stop();
     await settle();
-    const queued = { node_id, modules: ["db"], when_offline: "queue", wait_seconds: 0 } as const;
+    const queued = { node_id, modules: ["db"], when_offline: "queue" as const, wait_seconds: 0 };
     const { operation_id } = await operations.apply(systemCaller, queued);
     // The next process has nothing of it in memory.
     await scene[Symbol.asyncDispose]();
