@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nodeCrypto, toHex, type Caller } from "fleetwright";
+import { nodeCrypto, toHex, type Caller, type Signer } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { sourceOf } from "../../lib/callers/caller-source.ts";
 
@@ -12,6 +12,12 @@ async function signWrongly(test: TestOrchestrator, caller: Caller, public_key: s
   await expect(attempt).rejects.toMatchObject({ code: "SIGNATURE_INVALID" });
 }
 
+async function signRightly({ orchestrator: { access } }: TestOrchestrator, caller: Caller, signer: Signer) {
+  const { challenge_id, message } = await access.challenge(caller, { public_key: toHex(signer.publicKey) });
+  const signature = toHex(signer.sign(new TextEncoder().encode(message)));
+  return access.verify(caller, { challenge_id, signature });
+}
+
 describe("sign-in", () => {
   it("by its owner goes on while a stranger elsewhere signs wrongly for the same key", async () => {
     await using test = await createTestOrchestrator({ signInsPerMinute: 6 });
@@ -22,10 +28,7 @@ describe("sign-in", () => {
       const again = test.orchestrator.access.challenge(from(`203.0.113.${address}`), { public_key });
       await expect(again).rejects.toMatchObject({ code: "RATE_LIMITED" });
     }
-    const owner = from("198.51.100.1");
-    const { challenge_id, message } = await test.orchestrator.access.challenge(owner, { public_key });
-    const signature = toHex(signer.sign(new TextEncoder().encode(message)));
-    const session = await test.orchestrator.access.verify(owner, { challenge_id, signature });
+    const session = await signRightly(test, from("198.51.100.1"), signer);
     expect(session.operator.public_key).toBe(public_key);
   });
 
@@ -134,6 +137,11 @@ describe("calls of a session", () => {
       details: { retry_after_seconds: 1 },
     });
     await expect(test.orchestrator.access.authenticate(two.token)).resolves.toBeDefined();
+    const { token: again } = await signRightly(test, from("198.51.100.1"), one.signer);
+    for (let n = 0; n < 60; n += 1) await test.orchestrator.access.authenticate(again);
+    await expect(test.orchestrator.access.authenticate(again)).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+    });
     await test.clock.advance(1_000);
     await expect(test.orchestrator.access.authenticate(one.token)).resolves.toBeDefined();
   });
