@@ -29,30 +29,36 @@ const draw = (history: MetricHistory): string => sparkline(history.series[0]!, h
 afterEach(() => void vi.restoreAllMocks());
 
 describe("fleetwright metrics", () => {
-  it.each([-2, 2])("counts back from now by the server's clock, whose caller is %s hours off", async (hours) => {
-    const rightNow = Date.now.bind(Date);
-    const storage = new MemoryStorage();
-    const clock = { ...systemClock, now: rightNow };
-    const line = await startCommandLine({ storage, clock });
-    await line.print("login", "--key", line.key);
-    const { agent } = await startSocketAgent(line);
-    const node_id = agent.nodeId ?? "";
-    await line.print("agents", "approve", node_id, "--name", "web-1");
-    const values = (ago: number): SampleRow => ({ at: rightNow() - ago * 60_000, values: { "load.1": ago } });
-    await storage.series.append(node_id, [values(70), values(50), values(30), values(10)]);
-    vi.spyOn(Date, "now").mockImplementation(() => rightNow() + hours * 3_600_000);
-    const valuesOf = async (...args: string[]): Promise<unknown[]> => {
-      const told = await line.print("metrics", "web-1", ...args, "--step", "60", "--json");
-      const [series] = (JSON.parse(told) as MetricHistory).series;
-      return series?.points.flatMap(([, value]) => value ?? []) ?? [];
-    };
-    expect(await valuesOf()).toEqual([50, 30, 10]);
-    expect(await valuesOf("--from", "40m")).toEqual([30, 10]);
-    expect(await valuesOf("--from", "80m", "--to", "20m")).toEqual([70, 50, 30]);
-    expect(await valuesOf("--to", "20m")).toEqual([70, 50, 30]);
-    const at = new Date(rightNow() - 2_400_000).toISOString();
-    expect(await valuesOf("--from", at)).toEqual([30, 10]);
-  });
+  it.each([-2, 2])(
+    "counts back from now by the server's clock, whose caller is %s hours off",
+    async (hours) => {
+      const rightNow = Date.now.bind(Date);
+      const storage = new MemoryStorage();
+      const clock = { ...systemClock, now: rightNow };
+      const line = await startCommandLine({ storage, clock });
+      await line.print("login", "--key", line.key);
+      const { agent } = await startSocketAgent(line);
+      const node_id = agent.nodeId ?? "";
+      await line.print("agents", "approve", node_id, "--name", "web-1");
+      const values = (ago: number): SampleRow => ({
+        at: rightNow() - ago * 60_000,
+        values: { "load.1": ago },
+      });
+      await storage.series.append(node_id, [values(70), values(50), values(30), values(10)]);
+      vi.spyOn(Date, "now").mockImplementation(() => rightNow() + hours * 3_600_000);
+      const valuesOf = async (...args: string[]): Promise<unknown[]> => {
+        const told = await line.print("metrics", "web-1", ...args, "--step", "60", "--json");
+        const [series] = (JSON.parse(told) as MetricHistory).series;
+        return series?.points.flatMap(([, value]) => value ?? []) ?? [];
+      };
+      expect(await valuesOf()).toEqual([50, 30, 10]);
+      expect(await valuesOf("--from", "40m")).toEqual([30, 10]);
+      expect(await valuesOf("--from", "80m", "--to", "20m")).toEqual([70, 50, 30]);
+      expect(await valuesOf("--to", "20m")).toEqual([70, 50, 30]);
+      const at = new Date(rightNow() - 2_400_000).toISOString();
+      expect(await valuesOf("--from", at)).toEqual([30, 10]);
+    },
+  );
 
   it("shows what was measured, all of it or some, and as the API's JSON", async () => {
     const storage = new MemoryStorage();
