@@ -296,7 +296,7 @@ export const equivalents: readonly Equivalent[] = [
     reason: "It is no path, and in no folder.",
   },
   {
-    file: "lib/state/run/walk.ts",
+    file: "lib/state/run/failures.ts",
     line: `if (requires.length === 0 && !watchesAny(resource)) return undefined;`,
     replacement: `false`,
     reason: "Among none no one is found that was not done.",
