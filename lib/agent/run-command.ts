@@ -2,7 +2,7 @@
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { runScript, scriptSchema, type ScriptSpec } from "../state/resources/script.ts";
 import type { ResourceResult } from "../state/result.ts";
-import { cutByCancel } from "../state/run/cut-signal.ts";
+import { cutByCancel } from "../state/run/deadline.ts";
 import { withDeadline } from "../state/run/deadline.ts";
 import { failureParts, toResult } from "../state/run/state-result.ts";
 import type { MessageOf, OrchestratorMessage } from "../wire/messages.ts";

@@ -85,7 +85,8 @@ describe.skipIf(!hasPrograms("clones on this machine", "git", "rm"))("a clone", 
     let cuts = true;
     const { folder, apply, applied } = machineWith(({ argv, cwd = "" }) => {
       if (!cuts || argv[0] !== "rm" || !argv.includes("./.git")) return false;
-      // What it gets to first is the machine's affair.
+      // What is left of the rest is the machine's affair.
+      rmSync(join(cwd, ".git/HEAD"));
       rmSync(join(cwd, ".git/refs"), { recursive: true });
       rmSync(join(cwd, ".git/config"));
       return true;
@@ -98,6 +99,59 @@ describe.skipIf(!hasPrograms("clones on this machine", "git", "rm"))("a clone", 
     expect(await apply(null)).toEqual(["changed"]);
     expect([existsSync(path), applied()]).toEqual([false, []]);
   });
+});
+
+describe.skipIf(!hasPrograms("clones on this machine", "git", "rm"))("a clone that git can't read", () => {
+  const commit = (path: string): void => {
+    writeFileSync(join(path, "mine"), "mine");
+    git(path, "add", ".");
+    git(path, "commit", "-qm", "mine");
+  };
+
+  test.each(["refs", "objects"])(
+    "for want of its %s stays with what somebody committed to it",
+    async (missing) => {
+      const { folder, apply } = machineWith(() => false);
+      const path = join(folder, "clone");
+      mkdirSync(path);
+      git(path, "init", "-q");
+      commit(path);
+      git(path, "pack-refs", "--all");
+      for (const name of readdirSync(path)) if (name !== ".git") rmSync(join(path, name));
+      rmSync(join(path, ".git", missing), { recursive: true });
+      expect(await apply({ type: "git", path, ensure: "absent" })).toEqual(["failed"]);
+      expect(existsSync(join(path, ".git/HEAD"))).toBe(true);
+    },
+  );
+
+  test.each(["HEAD", "refs", "objects"])(
+    "for want of its %s stays with what somebody put beside what is declared",
+    async (missing) => {
+      const folder = temporaryFolder();
+      const host = new LocalHost({ stateFolder: join(folder, "state") });
+      const tree = join(folder, "tree");
+      mkdirSync(join(tree, "conf"), { recursive: true });
+      git(tree, "init", "-q");
+      writeFileSync(join(tree, "conf/page"), "page");
+      commit(tree);
+      const path = join(folder, "clone");
+      const clone = { id: "g", type: "git", path, repository: tree };
+      const file = { id: "f", type: "file", path: join(path, "conf/app.ini"), content: "x", requires: ["g"] };
+      const { requires: _none, ...alone } = file;
+      let applied: AppliedResource[] = [];
+      const apply = async (...definitions: JsonObject[]): Promise<void> => {
+        const { signal } = new AbortController();
+        const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
+        ({ applied } = await runState({ mode: "apply", desired: declare(definitions), applied, ...options }));
+      };
+      await apply(clone, file);
+      writeFileSync(join(path, "conf/mine.txt"), "mine");
+      rmSync(join(path, "mine"));
+      rmSync(join(path, ".git", missing), { recursive: true });
+      await apply(alone);
+      expect(readdirSync(join(path, "conf")).toSorted()).toEqual(["app.ini", "mine.txt", "page"]);
+    },
+  );
 });
 
 test.skipIf(!hasPrograms("extracts on this machine", "tar", "gzip"))(

@@ -23,14 +23,13 @@ import {
   emptyClone,
   findClone,
   type FoundClone,
-  goingWith,
   isBeingRemoved,
   hasOwnCommits,
   localChanges,
-  refuse,
   type WantedClone,
   wantedCommit,
 } from "./git/clone.ts";
+import { goingWith, refuse } from "./git/folder.ts";
 import { storedAddress } from "./git/program.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";

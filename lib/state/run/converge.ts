@@ -6,7 +6,7 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Change } from "../result.ts";
 import type { Firing } from "../triggers.ts";
 import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.ts";
-import { cutByCancel } from "./cut-signal.ts";
+import { cutByCancel } from "./deadline.ts";
 import { withDeadline } from "./deadline.ts";
 import { examine, requireChanges, timeoutOf } from "./examine.ts";
 import { nameMissing } from "./missing-part.ts";

@@ -1,5 +1,6 @@
 import type { Clock } from "../../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import type { StateRun } from "./state-run.ts";
 
 /** Longest time for one try of a resource that names none, milliseconds. */
 export const defaultResourceTimeoutMs = 600_000;
@@ -65,4 +66,27 @@ async function limit<T>(
     timer.cancel();
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** What cuts a change in progress; to be let go when that has ended. */
+export interface CutSignal {
+  signal: AbortSignal;
+  release(): void;
+}
+
+/**
+ * What cuts the change in progress of a type that ends with a cancel: what cuts any, and that somebody cancelled the run. An agent
+ * that stops lets it finish.
+ */
+export function cutByCancel({ deadline, signal }: Pick<StateRun, "deadline" | "signal">): CutSignal {
+  const cancelled = new AbortController();
+  const note = (): void => {
+    if (isOrchestratorError(signal.reason, "CANCELLED")) cancelled.abort(signal.reason);
+  };
+  if (signal.aborted) note();
+  signal.addEventListener("abort", note, { once: true });
+  return {
+    signal: AbortSignal.any([deadline, cancelled.signal]),
+    release: () => signal.removeEventListener("abort", note),
+  };
 }

@@ -2,18 +2,19 @@
  * How far a failure reaches: the rest of its module and the modules that require it; everything, where its resource says so. What could
  * not be taken away keeps what it needs, so that the next try finds that.
  */
-import { edgeProperties } from "../graph.ts";
+import { edgeProperties, foldersAbove } from "../graph.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { watchedIds, watchesAny } from "../triggers.ts";
+import { claimsOn } from "./claims.ts";
+import { placesOf, type StateItem } from "./state-item.ts";
+import type { StateRun } from "./state-run.ts";
 
 /** What the failures of a run have ended. */
 export class Failures {
   /** By module: the resource that failed. */
   readonly #stopped = new Map<string, string>();
   #everything: string | null = null;
-  /** By name: the resource that needs it and is there still. */
-  readonly #needed = new Map<string, string>();
 
   /** Notes that a resource failed. */
   note({ module, on_failure }: ResolvedResource, key: string): void {
@@ -30,23 +31,94 @@ export class Failures {
     const missing = requires_modules.find((name) => this.#stopped.has(name));
     return missing === undefined ? null : `Not begun: its module requires ${missing}, which was not done.`;
   }
+}
 
-  /** Notes that a thing was not taken away, with all that the run is about and was applied to it. */
-  noteLeft(claims: readonly ResolvedResource[]): void {
-    for (const claim of claims)
+/** What is known of a run where things of it are left. */
+type Run = Pick<StateRun, "applied" | "identities">;
+
+/** Things that were to go and are still there. What they need stays with them, unless something desired takes its place. */
+export class LeftThings {
+  readonly items: StateItem[] = [];
+  readonly #run: Run;
+  readonly #desired: readonly StateItem[];
+  /** By name: the resource that needs it. */
+  readonly #needed = new Map<string, string>();
+  /** By folder: what stays in it for the sake of others. */
+  readonly #inside = new Map<string, string>();
+  #taken: Taken | null = null;
+
+  /** @param items - All of the run. */
+  constructor(items: readonly StateItem[], run: Run) {
+    this.#run = run;
+    this.#desired = items.filter(({ removal, resource }) => !removal && !resource.skip);
+  }
+
+  /** Notes one. */
+  note(item: StateItem, { outcome }: Pick<ResourceResult, "outcome">): void {
+    this.items.push(item);
+    for (const claim of this.#claimsOn(item))
       for (const name of namesNeededBy(claim))
         if (!this.#needed.has(name)) this.#needed.set(name, resourceKey(claim));
+    if (outcome !== "skipped") return;
+    for (const folder of this.#placesOf(item).flatMap(foldersAbove)) this.#inside.set(folder, item.key);
   }
 
   /** Why a thing is not taken away yet; null = it is. */
-  reasonToStay(claims: readonly ResolvedResource[]): string | null {
+  reasonToStay(item: StateItem): string | null {
     if (this.#needed.size === 0) return null;
-    for (const claim of claims) {
-      const by = this.#needed.get(resourceKey(claim)) ?? this.#needed.get(allOf(claim.module));
-      if (by !== undefined) return `It stays for now: ${by} needs it, and is still there.`;
-    }
-    return null;
+    const places = this.#placesOf(item);
+    const holding = places.flatMap((place) => this.#inside.get(place) ?? []);
+    if (holding.length > 0) return `It stays for now: ${holding[0]} is in it, and is still there.`;
+    const names = this.#claimsOn(item).flatMap((claim) => [resourceKey(claim), allOf(claim.module)]);
+    const by = names.flatMap((name) => this.#needed.get(name) ?? []);
+    if (by.length === 0 || this.#isTaken(item, places)) return null;
+    return `It stays for now: ${by[0]} needs it, and is still there. \`state forget\` lets go of that.`;
   }
+
+  /** What was applied to it: all of the run, since what others say the same of is not taken away. */
+  #claimsOn({ identity }: StateItem): readonly ResolvedResource[] {
+    const entry = this.#run.applied.get(identity);
+    return entry ? claimsOn(entry) : [];
+  }
+
+  #placesOf({ target }: StateItem): string[] {
+    const { identities } = this.#run;
+    return target ? placesOf(target, identities).map((place) => identities.realPath(place)) : [];
+  }
+
+  /** Whether something desired is to be at its place, in place of a folder above it, or below what is no folder. */
+  #isTaken({ resource }: StateItem, places: readonly string[]): boolean {
+    const { at, whole, above } = (this.#taken ??= this.#findTaken());
+    return places.some(
+      (place) =>
+        at.has(place) ||
+        foldersAbove(place).some((folder) => whole.has(folder)) ||
+        (resource.type !== "directory" && above.has(place)),
+    );
+  }
+
+  #findTaken(): Taken {
+    const taken: Taken = { at: new Set(), whole: new Set(), above: new Set() };
+    for (const item of this.#desired) {
+      const { path } = item.resource.spec;
+      const isWhole = item.resource.type !== "directory" && typeof path === "string";
+      for (const place of this.#placesOf(item)) {
+        taken.at.add(place);
+        if (isWhole) taken.whole.add(place);
+        for (const folder of foldersAbove(place)) taken.above.add(folder);
+      }
+    }
+    return taken;
+  }
+}
+
+/** Places, by real path, that desired things are to have. */
+interface Taken {
+  at: Set<string>;
+  /** Those of things that share them with nothing else, or bring a folder whole. */
+  whole: Set<string>;
+  /** The folders above them. */
+  above: Set<string>;
 }
 
 /**

@@ -11,7 +11,7 @@ import { claimsOn, distinct, withClaims } from "./claims.ts";
 import { converge, isKnownInSync } from "./converge.ts";
 import { Debts } from "./debts.ts";
 import { examineAll } from "./examine.ts";
-import { Failures, missingOf } from "./failures.ts";
+import { Failures, LeftThings, missingOf } from "./failures.ts";
 import { type LastAct, LastActs } from "./last-act.ts";
 import { nameMissing } from "./missing-part.ts";
 import { holdsOutside, isLetGo, mayTake, tellDeclared } from "./shared-things.ts";
@@ -41,8 +41,7 @@ interface Walk {
   readonly applied: Map<string, AppliedResource>;
   /** The things of which this run has noted what is applied. */
   readonly recorded: Set<string>;
-  /** The things that could not be taken away. */
-  readonly left: Set<string>;
+  readonly left: LeftThings;
   readonly debts: Debts;
   readonly failed: Failures;
   readonly last: LastActs;
@@ -76,7 +75,7 @@ export async function walk(
     results: [],
     byKey: new Map(),
     recorded: new Set<string>(),
-    left: new Set<string>(),
+    left: new LeftThings(items, run),
     failed: new Failures(),
     last: new LastActs(run),
     removalFailed: false,
@@ -87,8 +86,13 @@ export async function walk(
   const state: Walk = { run, foresight, applied, debts, ...begin };
   const slices = new Slices(run.clock);
   let nowMs = run.clock.monotonic();
-  const { last } = state;
+  const { last, left } = state;
+  let told = 0;
   for (const item of inTurn(items, state)) {
+    if (!item.removal && left.items.length > told) {
+      told = left.items.length;
+      await tellLeft(items, state);
+    }
     const startedMs = nowMs;
     relocate(item, state);
     const firing = last.firingOf(item, debts.firingOf(item));
@@ -105,7 +109,6 @@ export async function walk(
     last.note(item, result, () => debts.all());
     debts.note(item, result, firing);
     record(item, result, state);
-    if (item.removal && isLeft(item, result)) await leave(item, items, state);
     const giving = slices.next();
     if (giving) await giving;
   }
@@ -135,15 +138,11 @@ function isLeft({ isAsBefore }: StateItem, { outcome, skipped_because }: Resourc
 }
 
 /** What could not be taken away is declared still: nobody else of the run takes it, either. */
-async function leave(
-  item: StateItem,
-  items: readonly StateItem[],
-  { run, left, foresight }: Walk,
-): Promise<void> {
-  left.add(item.identity);
-  const above = items.filter((each) => mayTake(each, item, run));
+async function tellLeft(items: readonly StateItem[], { run, left, foresight }: Walk): Promise<void> {
+  const purging = items.filter(({ removal, target }) => !removal && target?.type.planning?.withDeclaredPaths);
+  const above = purging.filter((each) => left.items.some((item) => mayTake(each, item, run)));
   if (above.length === 0) return;
-  tellDeclared(items, run, left);
+  tellDeclared(items, run, new Set(left.items.map(({ identity }) => identity)));
   await examineAll(above, run, foresight?.host);
 }
 
@@ -167,11 +166,8 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
     if (reason !== null) return skippedFor(reason);
   }
   if (item.removal && run.holdRemovals && !isLetGo(item) && item.others.length === 0) return heldBack;
-  const staying =
-    item.removal &&
-    item.target &&
-    state.failed.reasonToStay(run.scope.inside(state.applied.get(item.identity)));
-  if (staying) return skippedFor(staying);
+  const staying = item.removal && item.target ? state.left.reasonToStay(item) : null;
+  if (staying !== null) return skippedFor(staying);
   if (item.fault) return failureParts(resource, item.fault);
   const later = state.last.decide(item, firing);
   if (later) return later;
@@ -230,7 +226,7 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
   if (result.outcome !== "unchanged" && result.outcome !== "skipped") state.moment += 1;
   if (item.removal) {
     state.removalFailed ||= result.outcome === "failed";
-    if (isLeft(item, result)) state.failed.noteLeft(run.scope.inside(state.applied.get(item.identity)));
+    if (isLeft(item, result)) state.left.note(item, result);
   } else {
     state.byKey.set(item.key, result);
     if (result.outcome === "failed") state.failed.note(item.resource, item.key);

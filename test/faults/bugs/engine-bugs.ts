@@ -110,7 +110,7 @@ export const engineBugs: readonly Bug[] = [
   },
   {
     name: "a cancel right before a program lets that run to its end",
-    file: "lib/state/run/cut-signal.ts",
+    file: "lib/state/run/deadline.ts",
     from: `  if (signal.aborted) note();\n`,
     tests: runEdges,
   },

@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { ResolvedResource } from "../../../lib/state/resource.ts";
 import type { StateRunResult } from "../../../lib/state/run/engine.ts";
+import { modelArchive } from "../../support/machine/tar.ts";
+import { wholeMachine } from "../../support/machine/whole-machine.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 
 /** A machine on which `undo` fails for as long as it is told to, and notes which of these files it found. */
@@ -91,7 +93,9 @@ test.each(Object.entries(ways))(
       expect(there(state, all)).toEqual(kept);
       expect(reasonsOf(run)).not.toEqual([]);
       for (const reason of reasonsOf(run))
-        expect(reason).toMatch(/^dependency: It stays for now: \S+ needs it, and is still there\.$/);
+        expect(reason).toMatch(
+          /^dependency: It stays for now: \S+ (needs it|is in it), and is still there\.( `state forget` lets go of that\.)?$/,
+        );
     }
     undo.fails = false;
     expect((await state.run("apply", [])).status).toBe("succeeded");
@@ -160,9 +164,109 @@ test("a removal that failed and is as before all the same holds up nothing", asy
   expect(state.applied).toEqual([]);
 });
 
-test("what a run is not about holds up nothing of it", async () => {
+test("what a run is not about holds up nothing of it, nor is it held up", async () => {
   const { state } = createState([]);
-  await state.run("apply", [...declare([file("tool")], "one"), ...declare([{ ...script }], "two")]);
-  expect(outcomes(await state.run("apply", [], { scope: ["two"] }))).toEqual(["script failed"]);
-  expect(outcomes(await state.run("apply", [], { scope: ["one"] }))).toEqual(["tool changed"]);
+  const shared = { path: "/shared", content: "x" };
+  const [one, two] = [
+    declare([file("tool"), file("both", shared)], "one"),
+    declare([{ ...script, requires: ["own"] }, file("own"), file("again", shared)], "two"),
+  ];
+  await state.run("apply", [...one, ...two.map((resource) => ({ ...resource, requires_modules: ["one"] }))]);
+  const run = await state.run("apply", [], { scope: ["two"] });
+  expect(outcomes(run)).toEqual(["script failed", "own skipped", "again unchanged"]);
+  expect(outcomes(await state.run("apply", [], { scope: ["one"] }))).toEqual([
+    "both changed",
+    "tool changed",
+  ]);
+});
+
+const line = { id: "tool", type: "line", path: "/conf", line: "tool" };
+const block = { id: "tool", type: "block", path: "/conf", content: "tool" };
+
+test.each<[string, JsonObject, JsonObject]>([
+  ["a file in place of a line", line, file("conf", { content: "whole" })],
+  ["a file in place of a block", block, file("conf", { content: "whole" })],
+  ["no file in place of a block", block, { id: "conf", type: "file", path: "/conf", ensure: "absent" }],
+  ["another line", line, { id: "other", type: "line", path: "/conf", line: "other" }],
+])("what makes way for something desired is not kept for an undo: %s", async (_what, before, after) => {
+  const { state, undo } = createState([]);
+  state.write("/conf", "a\n");
+  await state.run("apply", declare([before, { ...script, requires: ["tool"] }]));
+  const run = await state.run("apply", declare([after]));
+  expect(outcomes(run).slice(0, 2)).toEqual(["script failed", "tool changed"]);
+  undo.fails = false;
+  await state.run("apply", declare([after]));
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.read("/conf")).toBe("a\n");
+  expect(state.applied).toEqual([]);
+});
+
+test("a folder in place of a file is made, though an undo needs the file", async () => {
+  const { state } = createState([]);
+  await state.run("apply", declare([file("tool", { path: "/d" }), { ...script, requires: ["tool"] }]));
+  const run = await state.run(
+    "apply",
+    declare([{ id: "below", type: "directory", path: "/d/e", parents: true }]),
+  );
+  expect(outcomes(run)).toEqual(["script failed", "tool changed", "below changed"]);
+});
+
+test("an archive in place of a file is extracted, though an undo needs the file", async () => {
+  const state = new StateFixture(wholeMachine());
+  state.write("/srv/t.tar", modelArchive([{ name: "tool", content: "archived" }]).toString());
+  const archive = { id: "archive", type: "archive", path: "/srv/d", source: "/srv/t.tar" };
+  const job = { id: "script", type: "script", run: "touch done", creates: "/done", undo: "rm done" };
+  state.host.files.makeDirectory("/srv/d", {});
+  await state.run("apply", declare([file("tool", { path: "/srv/d/tool" }), { ...job, requires: ["tool"] }]));
+  state.host.files.removeFile("/done");
+  state.host.files.makeDirectory("/done", {});
+  const run = await state.run("apply", declare([archive]));
+  expect(outcomes(run)).toEqual(["script failed", "tool changed", "archive changed"]);
+  expect(state.read("/srv/d/tool")).toBe("archived");
+});
+
+test("an archive waits for what stays in its folder", async () => {
+  const state = new StateFixture(wholeMachine());
+  const { files } = state.host;
+  state.write("/srv/t.tar", modelArchive([{ name: "own", content: "own" }]).toString());
+  const archive = { id: "archive", type: "archive", path: "/srv/tool", source: "/srv/t.tar" };
+  const job = { id: "script", type: "script", run: "touch done", creates: "/done", undo: "rm done" };
+  const tool = file("tool", { path: "/srv/tool/extra" });
+  await state.run("apply", declare([archive, tool, { ...job, requires: ["tool"] }]));
+  files.removeFile("/done");
+  files.makeDirectory("/done", {});
+  expect(outcomes(await state.run("apply", []))).toEqual([
+    "script failed",
+    "tool skipped",
+    "archive skipped",
+  ]);
+  expect(there(state, ["/srv/tool/own", "/srv/tool/extra"])).toEqual(["/srv/tool/own", "/srv/tool/extra"]);
+  files.removeDirectory("/done");
+  state.write("/done", "");
+  expect(outcomes(await state.run("apply", []))).toEqual([
+    "script changed",
+    "tool changed",
+    "archive changed",
+  ]);
+  expect(there(state, ["/srv/tool"])).toEqual([]);
+});
+
+test("a thousand things that stay are looked at as often as one that does", async () => {
+  const looksFor = async (count: number): Promise<number> => {
+    const { state } = createState([]);
+    const folder = { id: "folder", type: "directory", path: "/d", purge: true };
+    const tools = Array.from({ length: count }, (_, at) => file(`t${at}`, { path: `/d/t${at}` }));
+    await state.run(
+      "apply",
+      declare([folder, ...tools, { ...script, requires: tools.map(({ id }) => String(id)) }]),
+    );
+    let looks = 0;
+    const { files } = state.host;
+    const list = files.list.bind(files);
+    files.list = (path) => ((looks += 1), list(path));
+    const run = await state.run("apply", declare([folder]));
+    expect(run.results.filter(({ outcome }) => outcome === "skipped")).toHaveLength(count);
+    return looks;
+  };
+  expect(await looksFor(1_000)).toBe(await looksFor(1));
 });

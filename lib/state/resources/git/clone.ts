@@ -4,6 +4,7 @@ import { toPublicUrl } from "../../../internal/url-text.ts";
 import { act, type Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
 import { removeStaleLocks } from "../shared/stale-locks.ts";
+import { goingWith, hasHead, isBegun, isReadable, refuse, type SharedPlace } from "./folder.ts";
 import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
 
 /** What is wanted of a clone. */
@@ -15,9 +16,6 @@ export interface WantedClone extends GitPlace {
   force: boolean;
   submodules: boolean;
 }
-
-/** A clone in which other resources may be about some paths. */
-type SharedPlace = GitPlace & { others?: readonly string[] | undefined };
 
 /** What stands at the path. "begun": an empty folder, or a clone whose making or removal was interrupted. */
 export type FoundClone =
@@ -39,11 +37,7 @@ export async function findClone(
   const names = files.list(place.path);
   if (names.length === 0) return { kind: "begun", empty: true };
   if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
-  const isOthers = (name: string): boolean =>
-    place.others?.some((other) => `${other}/`.startsWith(`${place.path}/${name}/`)) === true;
-  // Git makes its folders one after another, and takes them away so: without all of them it knows no clone.
-  if (!isReadable(place, machine) && names.every((name) => name === ".git" || isOthers(name)))
-    return { kind: "begun", empty: false };
+  if (isBegun(place, machine)) return { kind: "begun", empty: false };
   if (!hasHead(place, machine)) {
     if (!files.stat(`${place.path}/.git/HEAD`)) return { kind: "folder" };
     // At another commit than before, its files would look changed or, worse, up to date.
@@ -62,17 +56,6 @@ export async function findClone(
     head: await ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]),
     repository: await ask(["config", "--get", `remote.${place.remote}.url`]),
   };
-}
-
-/** Not where a power loss left it empty, which no git can read. */
-function hasHead({ path }: GitPlace, { host }: Machine): boolean {
-  return (host.files.stat(`${path}/.git/HEAD`)?.sizeBytes ?? 0) > 0;
-}
-
-/** Whether git sees a clone there at all, whatever it makes of it. */
-function isReadable(place: GitPlace, machine: Machine): boolean {
-  const stands = (name: string): boolean => machine.host.files.stat(`${place.path}/.git/${name}`) !== null;
-  return hasHead(place, machine) && stands("objects") && stands("refs");
 }
 
 /** Takes away what a power loss left in the way of every git. */
@@ -237,25 +220,6 @@ export async function isBeingRemoved(place: GitPlace, machine: Machine): Promise
 }
 
 /**
- * What goes with a clone, by names in its folder: all but what others declare, and the folders above that.
- *
- * @throws {OrchestratorError} `HOST_ERROR` where they declare something in what makes it a clone.
- */
-export function goingWith({ path, others = [] }: SharedPlace, { host }: Pick<Machine, "host">): string[] {
-  if (others.some((other) => `${other}/`.startsWith(`${path}/.git/`)))
-    throw refuse(path, "holds something in its .git that another resource declares");
-  const files = host.files.below(path);
-  const look = (folder: string): string[] =>
-    files.list(folder).flatMap((name) => {
-      const each = `${folder}/${name}`;
-      if (others.includes(each)) return [];
-      const leads = others.some((other) => other.startsWith(`${each}/`));
-      return leads && files.stat(each)?.kind === "directory" ? look(each) : [each.slice(path.length + 1)];
-    });
-  return look(path);
-}
-
-/**
  * Empties the folder of a clone, as the user whose it is, but for what others declare. The clone itself goes last: until then it tells
  * what is left.
  */
@@ -291,9 +255,4 @@ async function noteRemoval(place: GitPlace, machine: Machine): Promise<void> {
     if (!isOrchestratorError(error, "COMMAND_FAILED") || files.stat(`${config}.lock`)) throw error;
     files.requireChangeable(config, "write");
   }
-}
-
-/** The error for what is left alone. */
-export function refuse(what: string, why: string): OrchestratorError {
-  return new OrchestratorError("HOST_ERROR", { message: `${what} ${why}.`, details: { path: what } });
 }
