@@ -151,6 +151,8 @@ describe("what is missing and is made by a later resource", () => {
     expect(await message({}, {})).toMatch(/let module site require tool/);
     expect(await message({}, { requires_modules: ["site"] })).toBe(missing);
     expect(await message({ requires_modules: ["tool"] }, {})).toBe(missing);
+    // What else they require says nothing of each other.
+    expect(await message({ requires_modules: ["base"] }, {})).toMatch(/let module site require tool/);
   });
 
   test("is told of no resource for which it waits already, by others, and not by a drift check", () => {

@@ -4,6 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { OrchestratorError } from "../../lib/errors.ts";
+import type { HostCommand } from "../../lib/host/host.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
@@ -76,9 +78,11 @@ describe.each(inits)("the restart of the agent's own service, with %s", (init) =
     });
 
     // What nobody did is found, planned and done by the next.
-    expect((await state.run("check", desired)).results).toContainEqual(
-      expect.objectContaining({ resource_id: "agent", outcome: "would_change", owed_since: operationId }),
-    );
+    const check = await state.run("check", desired);
+    expect(resultOf(check, "agent")).toMatchObject({ outcome: "would_change", owed_since: operationId });
+    // It restarts nothing, now or later, and tells each resource in its place.
+    expect(resultOf(check, "agent")).not.toHaveProperty("message");
+    expect(check.results.map(({ resource_id }) => resource_id)).toEqual(["conf", "agent", "after", "last"]);
     expect((await state.run("apply", desired)).lastAct).toBeDefined();
   });
 
@@ -329,6 +333,31 @@ describe("the agent's own service", () => {
       }),
       { numRuns: 60, seed: 7 },
     );
+  });
+
+  test("is not tried in the middle where nobody can tell whose service it is, and stays owed", async () => {
+    const { machine, state } = await begin();
+    const run = machine.host.run.bind(machine.host);
+    const refuse = ({ argv }: HostCommand): boolean => argv.some((word) => word.includes("ControlGroup"));
+    machine.host.run = async (command, signal) => {
+      if (refuse(command)) throw new OrchestratorError("HOST_ERROR", { message: "No bus." });
+      return run(command, signal);
+    };
+    const desired = declare([conf("2"), { ...agent, on_failure: "continue" }, last]);
+    const plan = await state.run("plan", desired);
+    const apply = await state.run("apply", desired);
+    expect(outcomes(plan)).toEqual(["conf would_change", "agent failed", "last would_change"]);
+    expect(outcomes(apply)).toEqual(["conf changed", "agent failed", "last changed"]);
+    expect(resultOf(apply, "agent")).toMatchObject({
+      action: "restart",
+      code: "HOST_ERROR",
+      message: "No bus.",
+      caused_by: ["conf"],
+    });
+    expect(machine.commands).toEqual([]);
+    expect(apply.owed).toMatchObject([{ resource_id: "agent", trigger: "restart" }]);
+    machine.host.run = run;
+    expect((await state.run("apply", desired)).lastAct).toBeDefined();
   });
 
   test("is only foreseen by the plan that a limit asks for", async () => {

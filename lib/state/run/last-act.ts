@@ -12,7 +12,7 @@ import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import type { Firing } from "../triggers.ts";
 import type { StateItem } from "./state-item.ts";
-import { failureParts, type ResultParts, toResult } from "./state-result.ts";
+import { failureParts, type ResultParts, toResult, withCauses } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
 
 /** What is left to be done when a run has ended: its result is told as if it had been done. */
@@ -36,6 +36,8 @@ export class LastActs {
   readonly #run: StateRun;
   /** What was put off, with the name of the run that would end. */
   readonly #putOff = new Map<StateItem, string>();
+  /** Where it could not be told whether it is one. */
+  readonly #untold = new Set<StateItem>();
   /** The one that is done, or would be. */
   #taken: StateItem | null = null;
   #act: (Omit<LastAct, "owedAfter"> & { owed: readonly OwedTrigger[] }) | null = null;
@@ -54,6 +56,12 @@ export class LastActs {
     const ending = item.target?.type.ending;
     if (!firing || !ending?.triggers.includes(firing.trigger)) return null;
     return this.#run.mode === "check" || this.#putOff.has(item) ? null : this.#ask(item);
+  }
+
+  /** Refuses a trigger of which nobody can tell whether it would end the agent amid the run; null = it can be told. */
+  refuse(item: StateItem, firing: Firing | null): ResultParts | null {
+    if (!firing || !this.#untold.has(item) || this.#run.stop.aborted) return null;
+    return withCauses({ ...failureParts(item.resource, item.error), action: firing.trigger }, firing);
   }
 
   /** How the trigger of an item fires: that of one that was put off is left to the caller. */
@@ -102,10 +110,15 @@ export class LastActs {
 
   async #ask(item: StateItem): Promise<boolean> {
     const { host, stop } = this.#run;
-    // Where that can't be told, the trigger will not do better.
-    const ownRun = await item.target?.type.ending?.ownRun(item.target.spec, host, stop).catch(() => null);
-    if (ownRun === null || ownRun === undefined) return false;
-    this.#putOff.set(item, ownRun);
-    return true;
+    try {
+      const ownRun = await item.target?.type.ending?.ownRun(item.target.spec, host, stop);
+      if (ownRun === null || ownRun === undefined) return false;
+      this.#putOff.set(item, ownRun);
+      return true;
+    } catch (error) {
+      item.error = error;
+      this.#untold.add(item);
+      return false;
+    }
   }
 }

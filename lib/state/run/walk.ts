@@ -99,7 +99,7 @@ export async function walk(
     const decided = decide(item, firing, state);
     const putting = decided ? null : last.putOff(item, firing);
     if (putting && (await putting)) continue;
-    const working = decided ?? work(item, firing, state);
+    const working = decided ?? last.refuse(item, firing) ?? work(item, firing, state);
     const done = last.tell(item, working instanceof Promise ? await working : working);
     const parts = debts.tellDropped(item, done);
     nowMs = run.clock.monotonic();

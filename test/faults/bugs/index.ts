@@ -38,6 +38,7 @@ import { readerBugs } from "./reader-bugs.ts";
 import { restBugs } from "./rest-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
+import { runBugs } from "./run-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
 import { stateHandBugs } from "./state-hand-bugs.ts";
@@ -96,6 +97,7 @@ export const bugs: readonly Bug[] = [
   ...restBugs,
   ...restoreBugs,
   ...roomBugs,
+  ...runBugs,
   ...scopeBugs,
   ...stateBugs,
   ...stateHandBugs,

@@ -1,0 +1,26 @@
+import type { Bug } from "./bugs.ts";
+
+/** Bugs in how a run goes through its resources, and in what its plan foresees, that no test noticed. */
+export const runBugs: readonly Bug[] = [
+  {
+    name: "a drift check tells that it restarts the agent, when all else is done",
+    file: "lib/state/run/last-act.ts",
+    from: `this.#run.mode === "check" || this.#putOff.has(item) ? null`,
+    to: `this.#putOff.has(item) ? null`,
+    tests: ["test/state/own-restart.test.ts"],
+  },
+  {
+    name: "the agent is restarted amid an apply where nobody can tell whose service it is",
+    file: "lib/state/run/walk.ts",
+    from: `decided ?? last.refuse(item, firing) ?? work(`,
+    to: `decided ?? work(`,
+    tests: ["test/state/own-restart.test.ts"],
+  },
+  {
+    name: "of two modules that require others, none is named as the one that makes what is missing",
+    file: "lib/state/run/missing-part.ts",
+    from: `resource.requires_modules?.includes(other.module) === true`,
+    to: `resource.requires_modules !== undefined`,
+    tests: ["test/state/missing-part.test.ts"],
+  },
+];
