@@ -161,11 +161,17 @@ export function parseRpmQuery(stdout: string): Map<string, string> {
   return found;
 }
 
-/** Names in the list of locks: `name-epoch:version-release.*` as dnf 4 prints it, `Package name: name` as dnf 5 does. */
+/**
+ * Names in the list of locks: `name-epoch:version-release.*` as dnf 4 prints it, `Package name: name` and conditions as dnf 5 does. A
+ * version that is only kept out, by `!`, holds no package at another one.
+ */
 export function parseVersionLocks(stdout: string): Set<string> {
   const names = new Set<string>();
+  let above: string | undefined;
   for (const line of stdout.split("\n")) {
-    const [, name] = /^Package name: (\S+)$/.exec(line) ?? /^(\S+)-\d+:[^-\s]+-[^-\s]+$/.exec(line) ?? [];
+    above = /^Package name: (\S+)$/.exec(line)?.[1] ?? above;
+    if (above !== undefined && /^\w+ [<>=]+ \S/.test(line)) names.add(above);
+    const [, name] = /^(\S+)-\d+:[^-\s]+-[^-\s]+$/.exec(line) ?? [];
     if (name !== undefined && !name.startsWith("!")) names.add(name);
   }
   return names;

@@ -144,6 +144,15 @@ Package name: nginx-core
 evr = 1:1.26.0-1.fc40
 `;
     expect([...parseVersionLocks(five)]).toEqual(["nginx-core"]);
+    const excluded = `# Added by 'versionlock exclude' command on 2024-05-06 11:02:14
+Package name: iftop
+evr != 1.2.3-7.fc40
+
+`;
+    expect([...parseVersionLocks(excluded + five)]).toEqual(["nginx-core"]);
+    expect([...parseVersionLocks(five + excluded)]).toEqual(["nginx-core"]);
+    const range = "Package name: kernel\nevr >= 6.8\nevr < 6.9\n";
+    expect([...parseVersionLocks(excluded + range)]).toEqual(["kernel"]);
   });
 });
 
