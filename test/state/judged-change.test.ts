@@ -29,7 +29,8 @@ test("a file that somebody edits while its content is judged is not overwritten"
   expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
   expect([state.read("/conf"), state.applied]).toEqual(["edited", []]);
   edits = false;
-  await state.run("apply", declare([judged]));
+  const { results } = await state.run("apply", declare([judged]));
+  expect(results[0]).toMatchObject({ outcome: "changed", exit_code: 0 });
   await state.run("apply", []);
   expect(state.read("/conf")).toBe("edited");
 });

@@ -32,6 +32,14 @@ test("the values of a sensitive resource are hidden, what did not exist stays nu
   expect(changes).toEqual([{ property: "content", before: null, after: "(sensitive)", sensitive: true }]);
 });
 
+test("whether a sensitive resource is there is no secret", () => {
+  const made = { property: "ensure", before: "absent", after: "present" };
+  const parts = { outcome: "changed", changes: [made, change] } as const;
+  const { changes } = toResult({ resource: secret!, hides: "nothing" }, parts, 0);
+  expect(changes[0]).toEqual(made);
+  expect(toResult({ resource: open!, hides: "values" }, parts, 0).changes).toEqual(changes);
+});
+
 test("a failure tells its code and sentence, a sensitive one the sentence of the code", () => {
   const error = new OrchestratorError("COMMAND_FAILED", { message: "hunter2", details: { exit_code: 3 } });
   expect(failureParts(open!, error)).toMatchObject({

@@ -23,4 +23,24 @@ export const runBugs: readonly Bug[] = [
     to: `resource.requires_modules !== undefined`,
     tests: ["test/state/missing-part.test.ts"],
   },
+  {
+    name: "whether a sensitive resource is there is hidden",
+    file: "lib/state/run/state-result.ts",
+    from: `  if (change.property === "ensure") return change;\n`,
+    tests: ["test/state/state-result.test.ts"],
+  },
+  {
+    name: "how the judge of a content ended is told only where it refuses",
+    file: "lib/state/run/observed-host.ts",
+    from: `      traces.exitCode = result.exitCode;\n      return result;`,
+    to: `      return result;`,
+    tests: ["test/state/judged-change.test.ts"],
+  },
+  {
+    name: "a package of which a version is kept out counts as held",
+    file: "lib/state/resources/package/dnf.ts",
+    from: `/^\\w+ [<>=]+ \\S/`,
+    to: `/^\\w+ [!<>=]+ \\S/`,
+    tests: ["test/state/resources/package/parsers.test.ts"],
+  },
 ];
