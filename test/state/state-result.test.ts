@@ -34,7 +34,7 @@ test("the values of a sensitive resource are hidden, what did not exist stays nu
 
 test("whether a sensitive resource is there is no secret", () => {
   const made = { property: "ensure", before: "absent", after: "present" };
-  const parts = { outcome: "changed", changes: [made, change] } as const;
+  const parts: ResultParts = { outcome: "changed", changes: [made, change] };
   const { changes } = toResult({ resource: secret!, hides: "nothing" }, parts, 0);
   expect(changes[0]).toEqual(made);
   expect(toResult({ resource: open!, hides: "values" }, parts, 0).changes).toEqual(changes);

@@ -22,7 +22,7 @@ import { apkProvider } from "./package/apk.ts";
 import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
-import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
+import { foretell, nothing, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
 import { isOlder } from "./package/index-age.ts";
 import { captureLater, captureStates, type DeclaredPackages, look, namesOf } from "./package/look.ts";
 import { pacmanProvider } from "./package/pacman.ts";
@@ -118,8 +118,7 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     const [provider, machine] = open(spec, { host, signal });
     const found = await look(spec, provider, machine);
     const changes = toChanges(found, typeof spec.name === "string" ? spec.name : null);
-    const effects = await effectsOf(spec, found, provider, machine);
-    if (effects) changes.push(...toSideChanges(effects));
+    changes.push(...toSideChanges(await effectsOf(spec, found, provider, machine)));
     // Only who names an age is told about the index: else each machine would drift once a day.
     const asksForAge = spec.ensure === "latest" && spec.update_cache_seconds !== undefined;
     if (asksForAge && (await isStale(spec, provider, machine)))
@@ -176,7 +175,13 @@ async function apply(
     return state.held && (wanted.hold === false || (wanted.hold === true && work !== null));
   });
   if (letGo.length > 0) await provider.setHeld?.(namesIn(letGo), false, machine);
-  await changeAll(spec, { found, told: changes }, provider, machine);
+  try {
+    await changeAll(spec, { found, told: changes }, provider, machine);
+  } catch (error) {
+    const again = letGo.filter(({ wanted }) => wanted.hold === true);
+    if (again.length > 0) await provider.setHeld?.(namesIn(again), true, machine).catch(() => undefined);
+    throw error;
+  }
   const holding = found.filter(({ wanted, work }) => wanted.hold === true && work !== "remove");
   if (holding.length > 0) await provider.setHeld?.(namesIn(holding), true, machine);
   const marking = found.filter(({ auto }) => auto);
@@ -190,12 +195,12 @@ async function changeAll(
   machine: PackageMachine,
 ): Promise<void> {
   const effects = await effectsOf(spec, found, provider, machine);
-  if (effects) refuseUntold(effects, told);
+  refuseUntold(effects, told);
   const removes = found.filter(({ work }) => work === "remove");
   const options = { purge: spec.ensure === "purged", alone: spec.before !== undefined };
   if (removes.length > 0) await provider.remove(namesIn(removes), options, machine);
   const requests = requestsFor(found, provider);
-  const mayRemove = effects !== null && effects.removes.length > 0;
+  const mayRemove = effects.removes.length > 0;
   if (requests.length > 0)
     await provider.install(requests, machine, { mayRemove, exact: spec.before !== undefined });
 }
@@ -206,11 +211,11 @@ async function effectsOf(
   found: readonly PackageDifference[],
   provider: PackageProvider,
   machine: PackageMachine,
-): Promise<SideEffects | null> {
+): Promise<SideEffects> {
   // A removal of ours never takes others along: it fails.
-  if (spec.before && !found.some(({ work }) => work === "install")) return null;
+  if (spec.before && !found.some(({ work }) => work === "install")) return nothing;
   const effects = await foretell(found, provider, machine);
-  if (effects) refuseTaking(effects, spec.declared);
+  refuseTaking(effects, spec.declared);
   return effects;
 }
 

@@ -43,4 +43,25 @@ export const runBugs: readonly Bug[] = [
     to: `/^\\w+ [!<>=]+ \\S/`,
     tests: ["test/state/resources/package/parsers.test.ts"],
   },
+  {
+    name: "what comes back is not what was purged",
+    file: "lib/state/resources/package/look.ts",
+    from: `(spec.ensure === "absent" || spec.ensure === "purged")`,
+    to: `spec.ensure === "absent"`,
+    tests: ["test/state/resources/package.test.ts"],
+  },
+  {
+    name: "a package is let go for a change that fails, and not held again",
+    file: "lib/state/resources/package.ts",
+    from: `if (again.length > 0) await`,
+    to: `if (again.length > 99) await`,
+    tests: ["test/state/resources/package.test.ts"],
+  },
+  {
+    name: "a package that is to go itself is told as a side effect, too",
+    file: "lib/state/resources/package/foretell.ts",
+    from: `.filter((name) => !own.has(name));\n  return { removes: [...new`,
+    to: `.filter((name) => name !== "");\n  return { removes: [...new`,
+    tests: ["test/state/resources/package/told-effects.test.ts"],
+  },
 ];

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { OrchestratorError } from "../../../lib/errors.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
@@ -124,6 +125,39 @@ test("a held package is let go to change its version, and held again", async () 
   expect([status, results[0]?.action]).toEqual(["succeeded", "update"]);
   expect(machine.commands).toEqual(["unhold nginx", "install nginx=1.22", "hold nginx"]);
   expect(machine.list()).toEqual(["nginx 1.22 held"]);
+});
+
+test.each(["absent", "purged"])(
+  "a package that was there before one that says it is %s comes back",
+  async (ensure) => {
+    const { machine, state } = start();
+    machine.install("jq", "1.6");
+    await state.run("apply", pkg({ name: "jq", ensure }));
+    expect(machine.list()).toEqual([]);
+    await state.run("apply", []);
+    expect(machine.list()).toEqual(["jq 1.6"]);
+  },
+);
+
+test("a package of ours that can't be changed is held again", async () => {
+  const { machine, state } = start();
+  machine.install("nginx", "1.21");
+  await state.run("apply", pkg({ name: "nginx", hold: true }));
+  machine.commands.length = 0;
+  const run = machine.host.run.bind(machine.host);
+  let isAway = true;
+  machine.host.run = async (command, signal) => {
+    const isInstall = command.argv.includes("install") && !command.argv.includes("-s");
+    if (isAway && isInstall) throw new OrchestratorError("HOST_ERROR", { message: "The server is away." });
+    return run(command, signal);
+  };
+  const newer = pkg({ name: "nginx", version: "1.22", hold: true });
+  const { results } = await state.run("apply", newer);
+  expect(results[0]).toMatchObject({ outcome: "failed", message: "The server is away." });
+  expect(machine.commands).toEqual(["unhold nginx", "hold nginx"]);
+  isAway = false;
+  expect((await state.run("apply", newer)).results[0]).toMatchObject({ outcome: "changed" });
+  expect(machine.installed.get("nginx")).toMatchObject({ version: "1.22", held: true });
 });
 
 test("somebody else's hold is respected, and the failure says why", async () => {

@@ -4,7 +4,8 @@ import type { Change } from "../../result.ts";
 import type { PackageMachine, PackageProvider, PackageRequest, SideEffects } from "./provider.ts";
 import type { PackageDifference } from "./wanted.ts";
 
-const nothing: SideEffects = { removes: [], downgrades: [] };
+/** What a package manager that can't tell is taken to do to others. */
+export const nothing: SideEffects = { removes: [], downgrades: [] };
 
 /** What is to be installed, as the package manager is asked for it. */
 export function requestsFor(
@@ -20,21 +21,18 @@ export function requestsFor(
     }));
 }
 
-/** What would happen to other packages, as far as the package manager can tell; null = not before the index was fetched. */
+/** What would happen to other packages, as far as the package manager can tell: some can't before the index was fetched. */
 export async function foretell(
   found: readonly PackageDifference[],
   provider: PackageProvider,
   machine: PackageMachine,
-): Promise<SideEffects | null> {
+): Promise<SideEffects> {
   const removes = found.filter(({ work }) => work === "remove").map(({ wanted }) => wanted.name);
   const requests = requestsFor(found, provider);
   const along =
     removes.length > 0 && provider.foretellRemoval ? await provider.foretellRemoval(removes, machine) : [];
   const installing =
-    requests.length > 0 && provider.foretellInstall
-      ? await provider.foretellInstall(requests, machine)
-      : nothing;
-  if (installing === null) return along.length === 0 ? null : { removes: along, downgrades: [] };
+    (requests.length > 0 && (await provider.foretellInstall?.(requests, machine))) || nothing;
   const own = new Set(removes);
   const displaced = installing.removes.filter((name) => !own.has(name));
   return { removes: [...new Set([...along, ...displaced])], downgrades: installing.downgrades };

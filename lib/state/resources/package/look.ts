@@ -94,7 +94,7 @@ export async function captureStates(
   const asked = namesOf(spec);
   const states = await provider.query(asked, machine);
   const effects = await foretell(await look(spec, provider, machine), provider, machine);
-  const goes = effects?.removes ?? [];
+  const goes = effects.removes;
   const there = [...asked.filter((_name, at) => (states[at]?.version ?? null) !== null), ...goes];
   const autos = new Set(there.length > 0 ? await provider.dependencies?.(there, machine) : []);
   const mark = (name: string): { auto?: true } => (autos.has(name) ? { auto: true } : {});
@@ -132,7 +132,7 @@ export async function captureLater(
     provider,
     machine,
   );
-  const removes = effects?.removes ?? [];
+  const removes = effects.removes;
   const withOurs =
     ours.length > 0 && removes.length > 0 ? ((await provider.foretellRemoval?.(ours, machine)) ?? []) : [];
   const captured = new Set(anew.map(({ name }) => name));

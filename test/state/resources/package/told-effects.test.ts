@@ -1,8 +1,13 @@
 /** What is told of packages and of what happens to others, down to which of several versions and how many names. */
 import { expect, test } from "vitest";
 import { parseBrewInfo } from "../../../../lib/state/resources/package/brew.ts";
-import { refuseUntold } from "../../../../lib/state/resources/package/foretell.ts";
-import { notInstalled } from "../../../../lib/state/resources/package/provider.ts";
+import { foretell, refuseUntold } from "../../../../lib/state/resources/package/foretell.ts";
+import {
+  installedState,
+  notInstalled,
+  type PackageMachine,
+  type PackageProvider,
+} from "../../../../lib/state/resources/package/provider.ts";
 import { findDifferences, toChanges } from "../../../../lib/state/resources/package/wanted.ts";
 
 const formula = {
@@ -41,4 +46,32 @@ test.each([1, 10, 11])("of %i packages that would go untold at most ten are name
     expect.objectContaining({ code: "HOST_ERROR", details: { packages: named } }) as Error,
   );
   expect(refuse).toThrow(`told of: ${named.join(", ")}. The index`);
+});
+
+test("what is to go itself is no side effect of what comes in its place, and what goes for both is told once", async () => {
+  const provider = {
+    foretellRemoval: async () => ["site", "modules"],
+    foretellInstall: async () => ({ removes: ["apache", "modules", "php"], downgrades: [] }),
+  } as unknown as PackageProvider;
+  const found = findDifferences(
+    [
+      { name: "apache", ensure: "absent" },
+      { name: "nginx", ensure: "present" },
+    ],
+    [installedState("2.4"), notInstalled],
+    [],
+  );
+  const effects = await foretell(found, provider, {} as PackageMachine);
+  expect(effects).toEqual({ removes: ["site", "modules", "php"], downgrades: [] });
+});
+
+test("what would become older than was told is refused, as what was not told at all", () => {
+  const older = { name: "libweb", before: "2", after: "1" };
+  const told = [{ property: "version[libweb]", before: "2", after: "1" }];
+  expect(() => refuseUntold({ removes: [], downgrades: [older] }, told)).not.toThrow();
+  for (const effects of [
+    { removes: [], downgrades: [{ ...older, after: "0.9" }] },
+    { removes: ["libweb"], downgrades: [older] },
+  ])
+    expect(() => refuseUntold(effects, told)).toThrow("told of: libweb. The index");
 });
