@@ -12,12 +12,12 @@ export const besideBugs: readonly Bug[] = [
   {
     name: "a purge takes what could not be removed",
     file: "lib/state/run/walk.ts",
-    from: `    if (item.removal && isLeft(item, result)) await leave(item, items, state);\n`,
+    from: `      await tellLeft(items, state);\n`,
     tests: ["test/state/purged-around.test.ts"],
   },
   {
     name: "a clone takes what others have in it along",
-    file: "lib/state/resources/git/clone.ts",
+    file: "lib/state/resources/git/folder.ts",
     from: `      if (others.includes(each)) return [];\n`,
     tests: ["test/state/resources/git-shared.test.ts"],
   },

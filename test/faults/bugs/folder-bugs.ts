@@ -175,7 +175,7 @@ export const folderBugs: readonly Bug[] = [
   {
     name: "what an undo that failed needs is taken away all the same",
     file: "lib/state/run/walk.ts",
-    from: `  if (staying) return skippedFor(staying);\n`,
+    from: `  if (staying !== null) return skippedFor(staying);\n`,
     tests: ["test/state/removal/needed-by-what-stays.test.ts"],
   },
   {
@@ -188,8 +188,8 @@ export const folderBugs: readonly Bug[] = [
   {
     name: "a folder that purges takes what stays for an undo",
     file: "lib/state/run/walk.ts",
-    from: `if (item.removal && isLeft(item, result)) await leave`,
-    to: `if (item.removal && result.outcome === "failed") await leave`,
+    from: `if (isLeft(item, result)) state.left.note`,
+    to: `if (isLeft(item, result) && result.outcome === "failed") state.left.note`,
     tests: ["test/state/removal/needed-by-what-stays.test.ts"],
   },
   {
@@ -212,5 +212,32 @@ export const folderBugs: readonly Bug[] = [
     from: `return files.list(path).some((each) => staysFilled(folder, \`\${name}/\${each}\`, { going, files }));`,
     to: `return files.list(path).some((each) => !going.has(\`\${name}/\${each}\`));`,
     tests: ["test/state/resources/archive/links.test.ts"],
+  },
+  {
+    name: "what is to make way for a file stays for an undo that failed",
+    file: "lib/state/run/failures.ts",
+    from: `|| this.#isTaken(item, places)`,
+    to: ``,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "an archive takes what stays in its folder for an undo",
+    file: "lib/state/run/failures.ts",
+    from: `if (holding.length > 0) return`,
+    to: `if (holding.length > 1_000_000) return`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "a .git without its refs goes with the commits that it holds",
+    file: "lib/state/resources/git/folder.ts",
+    from: `  if (hasHead(place, machine) && !isEmptyStore(place.path, machine.host.files)) return false;\n`,
+    tests: ["test/state/begun-remains.test.ts"],
+  },
+  {
+    name: "what somebody put beside a declared file goes with a .git that git can't read",
+    file: "lib/state/resources/git/folder.ts",
+    from: `  return goingWith(place, machine).every((name) => name === ".git");`,
+    to: `  return goingWith(place, machine).some((name) => name === ".git");`,
+    tests: ["test/state/begun-remains.test.ts"],
   },
 ];

@@ -47,8 +47,8 @@ export const readerBugs: readonly Bug[] = [
   {
     name: "a course of metrics lacks the sample of this moment",
     file: "lib/metrics/points.ts",
-    from: `now.nowMs + 1 :`,
-    to: `now.nowMs :`,
+    from: `"to", now.nowMs) ?? now.nowMs + 1;`,
+    to: `"to", now.nowMs) ?? now.nowMs;`,
     tests: ["test/metrics/points.test.ts"],
   },
   {
