@@ -132,7 +132,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   const trpc = { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` };
   mountTrpc(h3, trpc);
   const mount = { h3, mountPath, createRequestId };
-  mountHealth(mount, options.isReady);
+  mountHealth(mount, options.isReady, logger);
   mountReference(mount, describe);
   mountProblemPages(mount);
   mountSchemas(mount, options.resourceTypes);

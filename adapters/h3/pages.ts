@@ -1,6 +1,6 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import type { EventHandler, H3, H3Event } from "h3";
-import { isOrchestratorError, moduleJsonSchema, OrchestratorError } from "fleetwright";
+import { isOrchestratorError, moduleJsonSchema, OrchestratorError, type Logger } from "fleetwright";
 import type { ResourceTypes } from "fleetwright/ports";
 import { acceptedRequestId } from "../http/request-id.ts";
 import { toResponse } from "../rest/fetch.ts";
@@ -48,19 +48,21 @@ export function mountRead(
 }
 
 /** Serves `/livez` (the process runs) and `/readyz` (requests can be served: 200, or 503 with the reason). */
-export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
+export function mountHealth(mount: PageMount, isReady: AppReadiness, logger: Logger): void {
   mountRead(mount, "/livez", () => ({ status: "ok" }));
   mountRead(mount, "/readyz", async () => {
-    if (!(await askReady(isReady))) throw notReady();
+    if (!(await askReady(isReady, logger))) throw notReady();
     return { status: "ok" };
   });
 }
 
-async function askReady(isReady: AppReadiness): Promise<boolean> {
+async function askReady(isReady: AppReadiness, logger: Logger): Promise<boolean> {
   try {
     return await isReady();
   } catch (error) {
-    throw isOrchestratorError(error) ? error : notReady(error);
+    if (isOrchestratorError(error)) throw error;
+    logger.error("The service is not ready.", { error });
+    throw notReady(error);
   }
 }
 

@@ -166,6 +166,12 @@ describe("what stands beside", () => {
     ready = true;
     expect([answer.status, answer.json]).toEqual([status, expect.objectContaining({ code })]);
     expect(JSON.stringify(answer.json)).not.toContain("ECONNREFUSED");
+    // Who runs the server is told what is wrong.
+    if (code === "UNAVAILABLE")
+      expect(server.logger.errors.at(-1)).toMatchObject({
+        message: "The service is not ready.",
+        fields: { error },
+      });
   });
 
   test("the OpenAPI description is open to everyone, for reading only", async () => {

@@ -33,7 +33,7 @@ export const missedBugs: readonly Bug[] = [
   {
     name: "an error of a storage of one's own is a fault of the page that says whether the server is ready",
     file: "adapters/h3/pages.ts",
-    from: `throw isOrchestratorError(error) ? error : notReady(error);`,
+    from: `throw notReady(error);`,
     to: `throw error;`,
     tests: ["test/adapters/h3/app.test.ts"],
   },
