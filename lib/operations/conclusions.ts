@@ -1,5 +1,6 @@
 /** How operations end: what no agent told, and whether what one tells still counts. */
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import { mayPass } from "../internal/is-lasting.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Outcome } from "./outcomes.ts";
 
@@ -10,6 +11,12 @@ export const heldTooLong = failure(
   "MAINTENANCE_WINDOW",
   "A maintenance window held it until its time to wait was over.",
 );
+/** It can't be sent at all, e.g. because it is too large: nothing runs, and nothing will be heard. Throws an error that may pass. */
+export function unsent(error: unknown): Outcome {
+  if (mayPass(error)) throw error;
+  const { code, message } = error as OrchestratorError;
+  return { status: "failed", error: { code, message } };
+}
 /** Somebody cancelled it before it began. */
 export const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
 /** It would have put back what something else was asked for in the meantime. */

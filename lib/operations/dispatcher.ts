@@ -15,14 +15,13 @@
  */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, type OrchestratorError } from "../errors.ts";
-import { mayPass } from "../internal/is-lasting.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { AgentAnswers } from "./agent-answers.ts";
 import { bringNear, toBegun } from "./begun.ts";
 import { Commands } from "./commands.ts";
-import { cancelled, offline, overtaken, rejected } from "./conclusions.ts";
+import { cancelled, offline, overtaken, rejected, unsent } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { HeldWork } from "./held-work.ts";
 import { Inquiries } from "./inquiries.ts";
@@ -230,14 +229,15 @@ export class Dispatcher {
     if (!changed) return;
     this.#await(begun);
     this.#feeds.push(begun.operation_id, { type: "operation", operation: begun });
-    try {
-      await this.#command(begun);
-    } catch (error) {
-      // What could not be read for a moment is sent again. What can't be sent at all, e.g. because it is too large, will not be heard of.
-      if (mayPass(error)) return this.available(begun.node_id);
-      const { code, message } = error as OrchestratorError;
-      await this.#end(begun.operation_id, { status: "failed", error: { code, message } });
-    }
+    const send = (): Promise<void> => this.#send(begun.operation_id);
+    await send().catch(() => this.#work.do(send));
+  }
+
+  /** Sends what has just begun; rejects where that may go well the next time. */
+  async #send(operationId: string): Promise<void> {
+    const operation = await this.#store.find(operationId);
+    if (operation?.status !== "running") return;
+    await this.#command(operation).catch((error: unknown) => this.#end(operationId, unsent(error)));
   }
 
   /** Takes the agent's lane for an operation that is running, until it ends or its deadline passes. */

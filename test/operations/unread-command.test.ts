@@ -92,3 +92,42 @@ it("an operation is sent, and ends as its agent says, whichever read on the way 
   }
   expect(failed).toEqual(expect.arrayContaining(["blob", "secret_values"]));
 });
+
+it.each(["PAYLOAD_TOO_LARGE", "UNAVAILABLE"] as const)(
+  "an operation that could not be sent for a moment, and then is %s, ends as one that could not be sent at first",
+  async (code) => {
+    await using scene = await createScene(1);
+    const { clock, test } = scene;
+    const { agent, nodeId: node_id } = scene.agents[0]!;
+    const send = test.transport.send.bind(test.transport);
+    let tries = 0;
+    test.transport.send = (to, message) => {
+      if (message.type !== "apply") return send(to, message);
+      tries += 1;
+      if (tries > 3) return send(to, message);
+      return Promise.reject(new OrchestratorError(tries === 1 ? "UNAVAILABLE" : code));
+    };
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
+      node_id,
+      wait_seconds: 0,
+    });
+    for (let second = 0; second < 10; second += 1) {
+      await clock.advance(1_000);
+      await settle();
+    }
+    const read = () => test.orchestrator.operations.get(systemCaller, { operation_id });
+    if (code === "UNAVAILABLE") {
+      expect([tries, (await read()).status]).toEqual([4, "running"]);
+      agent.link.send(emptyResult(operation_id));
+      await agent.next("ack");
+      expect((await read()).status).toBe("succeeded");
+      return;
+    }
+    expect(await read()).toMatchObject({ status: "failed", error: { code } });
+    expect(tries).toBe(2);
+    // The next one is not kept waiting.
+    test.transport.send = send;
+    await test.orchestrator.operations.apply(systemCaller, { node_id, wait_seconds: 0 });
+    await scene.finish(scene.agents[0]);
+  },
+);

@@ -83,8 +83,15 @@ export const flowBugs: readonly Bug[] = [
   {
     name: "an operation fails since its command could not be read for a moment",
     file: dispatcher,
-    from: `      if (mayPass(error)) return this.available(begun.node_id);\n`,
-    to: `      if (mayPass(error) && begun.node_id === "") return this.available(begun.node_id);\n`,
+    from: `    await send().catch(() => this.#work.do(send));`,
+    to: `    await send().catch(() => {});`,
+    tests: ["test/operations/unread-command.test.ts"],
+  },
+  {
+    name: "an operation that can't be sent at all, as is known at the second try, waits for its deadline",
+    file: dispatcher,
+    from: `    await this.#command(operation).catch((error: unknown) => this.#end(operationId, unsent(error)));\n`,
+    to: `    await this.#command(operation).catch((error: unknown) => void unsent(error));\n`,
     tests: ["test/operations/unread-command.test.ts"],
   },
   {
