@@ -23,11 +23,11 @@ import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
 import { foretell, nothing, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
-import { isOlder } from "./package/index-age.ts";
 import { captureLater, captureStates, type DeclaredPackages, look, namesOf } from "./package/look.ts";
 import { pacmanProvider } from "./package/pacman.ts";
 import { addHolds, packNames, priorPackageSchema } from "./package/prior.ts";
 import {
+  isOlder,
   notInstalled,
   type PackageMachine,
   type PackageProvider,

@@ -1,6 +1,6 @@
 /** What a package manager does for the `package` type; each is one small file beside this one. */
 import { OrchestratorError } from "../../../errors.ts";
-import type { Machine } from "../shared/command.ts";
+import { ask, type Machine } from "../shared/command.ts";
 
 /** One package as it stands on the machine. */
 export interface PackageState {
@@ -116,4 +116,16 @@ export function noPackage(names: readonly string[], words = ""): OrchestratorErr
 /** Finds what was asked for in what was listed. */
 export function inOrder<T>(names: readonly string[], found: ReadonlyMap<string, T>, missing: T): T[] {
   return names.map((name) => found.get(name) ?? missing);
+}
+
+/**
+ * Whether a folder, whose time of change is that of a package index, was changed longer ago than so many seconds. One of a time to
+ * come says nothing: a clock that was ahead wrote it.
+ */
+export async function isOlder(folder: string, seconds: number, machine: Machine): Promise<boolean> {
+  if (!machine.host.files.stat(folder)) return true;
+  const within = ["-mmin", `-${Math.ceil(seconds / 60)}`];
+  // The file of the process that asks is of now.
+  const argv = ["find", folder, "-maxdepth", "0", ...within, "!", "-newer", "/proc/self/stat"] as const;
+  return (await ask({ argv }, machine)).stdout === "";
 }

@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LocalHost } from "../../../../lib/host/local-host.ts";
-import { isOlder } from "../../../../lib/state/resources/package/index-age.ts";
+import { isOlder } from "../../../../lib/state/resources/package/provider.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
 const hour = 3600;
