@@ -1,5 +1,6 @@
 /** What is told of packages and of what happens to others, down to which of several versions and how many names. */
 import { expect, test } from "vitest";
+import { aptProvider } from "../../../../lib/state/resources/package/apt.ts";
 import { parseBrewInfo } from "../../../../lib/state/resources/package/brew.ts";
 import { foretell, refuseUntold } from "../../../../lib/state/resources/package/foretell.ts";
 import {
@@ -49,10 +50,11 @@ test.each([1, 10, 11])("of %i packages that would go untold at most ten are name
 });
 
 test("what is to go itself is no side effect of what comes in its place, and what goes for both is told once", async () => {
-  const provider = {
+  const provider: PackageProvider = {
+    ...aptProvider,
     foretellRemoval: async () => ["site", "modules"],
     foretellInstall: async () => ({ removes: ["apache", "modules", "php"], downgrades: [] }),
-  } as unknown as PackageProvider;
+  };
   const found = findDifferences(
     [
       { name: "apache", ensure: "absent" },
