@@ -7,6 +7,7 @@ import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { watchedIds, watchesAny } from "../triggers.ts";
 import { claimsOn } from "./claims.ts";
+import { read } from "./prepared.ts";
 import { placesOf, type StateItem } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";
 
@@ -34,7 +35,7 @@ export class Failures {
 }
 
 /** What is known of a run where things of it are left. */
-type Run = Pick<StateRun, "applied" | "identities">;
+type Run = Pick<StateRun, "applied" | "identities" | "types">;
 
 /** Things that were to go and are still there. What they need stays with them, unless something desired takes its place. */
 export class LeftThings {
@@ -81,9 +82,12 @@ export class LeftThings {
     return entry ? claimsOn(entry) : [];
   }
 
-  #placesOf({ target }: StateItem): string[] {
-    const { identities } = this.#run;
-    return target ? placesOf(target, identities).map((place) => identities.realPath(place)) : [];
+  /** Its places, also as it was declared: what comes back to nothing may name none, such as the home of a user. */
+  #placesOf({ target, resource }: StateItem): string[] {
+    const { identities, types } = this.#run;
+    const both = [target, read(resource, types).target];
+    const places = both.flatMap((each) => (each ? placesOf(each, identities) : []));
+    return [...new Set(places.map((place) => identities.realPath(place)))];
   }
 
   /** Whether something desired is to be at its place, in place of a folder above it, or below what is no folder. */

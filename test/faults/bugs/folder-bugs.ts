@@ -240,4 +240,11 @@ export const folderBugs: readonly Bug[] = [
     to: `  return goingWith(place, machine).some((name) => name === ".git");`,
     tests: ["test/state/begun-remains.test.ts"],
   },
+  {
+    name: "a home goes with its user, and with it what stays there for an undo",
+    file: "lib/state/run/failures.ts",
+    from: `[target, read(resource, types).target]`,
+    to: `[target]`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
 ];

@@ -225,6 +225,20 @@ test("an archive in place of a file is extracted, though an undo needs the file"
   expect(state.read("/srv/d/tool")).toBe("archived");
 });
 
+test("a user whose home goes with him waits for what stays in it", async () => {
+  const state = new StateFixture(wholeMachine());
+  const { files } = state.host;
+  const user = { id: "user", type: "user", name: "deploy", home: "/home/deploy", remove_home: true };
+  const job = { id: "script", type: "script", run: "touch done", creates: "/done", undo: "rm done" };
+  const tool = file("tool", { path: "/home/deploy/tool" });
+  const applied = await state.run("apply", declare([user, tool, { ...job, requires: ["tool"] }]));
+  expect(applied.status).toBe("succeeded");
+  files.removeFile("/done");
+  files.makeDirectory("/done", {});
+  expect(outcomes(await state.run("apply", []))).toEqual(["script failed", "tool skipped", "user skipped"]);
+  expect(there(state, ["/home/deploy/tool"])).toEqual(["/home/deploy/tool"]);
+});
+
 test("an archive waits for what stays in its folder", async () => {
   const state = new StateFixture(wholeMachine());
   const { files } = state.host;
