@@ -25,7 +25,7 @@ import type { AgentMessage } from "../wire/messages.ts";
 import { loadKeys } from "./agent-keys.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
-import { agentVersion } from "./agent-version.ts";
+import { version as agentVersion } from "../version.ts";
 import { AppliedSet } from "./applied-set.ts";
 import { AttributeReports } from "./attribute-reports.ts";
 import { CommandHandler } from "./command-handler.ts";

@@ -5,4 +5,4 @@ export type { KeptResultsLimits } from "./kept-results.ts";
 export type { MeasuredMachine, Space } from "./metrics/measured-machine.ts";
 export type { TerminalSetup } from "./terminal/terminal-setup.ts";
 export type { WebSocketDialOptions } from "./websocket-dial.ts";
-export { agentVersion } from "./agent-version.ts";
+export { version as agentVersion } from "../version.ts";

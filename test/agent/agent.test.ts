@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentOptions } from "../../lib/agent/agent-options.ts";
-import { agentVersion } from "../../lib/agent/agent-version.ts";
+import { version as agentVersion } from "../../lib/version.ts";
 import { AgentProgram, createAgent } from "../../lib/agent/agent.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { MemoryProgram } from "../../lib/host/memory-host.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { renderInstallScript } from "../../adapters/h3/install-script.ts";
-import { agentVersion } from "../../lib/agent/agent-version.ts";
+import { version as agentVersion } from "../../lib/version.ts";
 import { bundleAgent, type Bundled } from "../../packaging/agent/bundle.ts";
 import { files } from "../../packaging/agent/version-folder.ts";
 import { hasPrograms } from "../support/programs.ts";

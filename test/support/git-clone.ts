@@ -21,13 +21,27 @@ export function cloneOf(url: string) {
   const host = new LocalHost({ stateFolder: join(folder, "state") });
   const path = join(folder, "clone");
   let applied: AppliedResource[] = [];
-  const run = async (more: JsonObject | null) => {
+  let maxBlocks: number | null = null;
+  const runHost = host.run.bind(host);
+  host.run = ({ argv, ...command }, signal) => {
+    const isLimited = maxBlocks !== null && (argv.includes("checkout") || argv.includes("submodule"));
+    const limited = ["sh", "-c", `trap "" XFSZ; ulimit -f ${maxBlocks}; exec "$@"`, "sh", ...argv] as const;
+    return runHost({ argv: isLimited ? limited : argv, ...command }, signal);
+  };
+  const go = async (mode: "plan" | "apply", more: JsonObject | null) => {
     const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
     const { signal } = new AbortController();
     const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
-    const result = await runState({ mode: "apply", desired, applied, ...options });
-    ({ applied } = result);
+    const result = await runState({ mode, desired, applied, ...options });
+    if (mode === "apply") ({ applied } = result);
     return result.results[0];
   };
-  return { path, folder, run };
+  return {
+    path,
+    folder,
+    run: (more: JsonObject | null) => go("apply", more),
+    plan: (more: JsonObject | null) => go("plan", more),
+    /** Lets a checkout write no file of more than so many blocks of 512 bytes, as on a disk that is full. */
+    limit: (blocks: number | null) => void (maxBlocks = blocks),
+  };
 }

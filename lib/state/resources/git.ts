@@ -30,7 +30,8 @@ import {
   wantedCommit,
 } from "./git/clone.ts";
 import { goingWith, refuse } from "./git/folder.ts";
-import { storedAddress } from "./git/program.ts";
+import { type Checkout, foreignPaths, holdsChanges, requireOwn } from "./git/interrupted-checkout.ts";
+import { hasCommit, storedAddress } from "./git/program.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -172,15 +173,21 @@ async function compare(
     changes.push({ property: "repository", before, after: toPublicUrl(repository) });
   }
   const { commit } = await wantedCommit(spec, machine);
-  if (found.head !== commit) changes.push({ property: "revision", before: found.head, after: commit });
-  if (found.head !== null && (force || found.head !== commit)) {
+  const { head, interrupted } = found;
+  if (interrupted) {
+    changes.push({ property: "revision", before: `part of ${interrupted.to.join(" and ")}`, after: commit });
+    // What isn't there yet is compared with once it is fetched.
+    const known = (await hasCommit(spec, commit, machine)) ? commit : null;
+    if (!force) await requireOwn(spec, { ...interrupted, wanted: known }, machine);
+  } else if (head !== commit) changes.push({ property: "revision", before: head, after: commit });
+  if (head !== null && !interrupted && (force || head !== commit)) {
     // Another commit may have anything in their place.
-    const others = found.head === commit ? spec.others : [];
+    const others = head === commit ? spec.others : [];
     const changed = await localChanges({ ...spec, others }, "no", machine);
-    if (changed > 0 && !force) throw refuse(path, "holds changed files, which only force overwrites");
+    if (changed > 0 && !force) throw refuse(path, holdsChanges);
     if (changed > 0) changes.push({ property: "changed_files", before: changed, after: 0 });
   }
-  if (!spec.submodules || found.head !== commit) return changes;
+  if (!spec.submodules || changes.some(({ property }) => property === "revision")) return changes;
   const differing = await differingSubmodules(spec, machine);
   if (differing > 0)
     changes.push({ property: "submodules", before: `${differing} differ`, after: "as recorded" });
@@ -201,12 +208,19 @@ async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): 
   if (found.kind === "folder") return [];
   if (found.kind === "begun" && found.empty && spec.keep_folder === true) return [];
   if (found.kind === "clone" && !spec.force && !(await isBeingRemoved(spec, machine))) {
-    const changed = await localChanges(spec, "normal", machine);
+    const changed = await countOfOthers(spec, found.interrupted, machine);
     if (changed > 0) throw refuse(spec.path, "holds new or changed files, which only force deletes");
     if (await hasOwnCommits(spec, machine))
       throw refuse(spec.path, "holds commits that its repository has not, which only force deletes");
   }
   return [removal];
+}
+
+/** How much of a clone would be lost with it. */
+async function countOfOthers(spec: GitSpec, interrupted: Checkout | null, machine: Machine): Promise<number> {
+  if (!interrupted) return localChanges(spec, "normal", machine);
+  const { inTheWay, beside } = await foreignPaths(spec, { ...interrupted, wanted: null }, machine);
+  return inTheWay + beside;
 }
 
 const removal: Change = { property: "ensure", before: "present", after: "absent" };

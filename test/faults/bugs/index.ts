@@ -3,6 +3,7 @@ import { besideBugs } from "./beside-bugs.ts";
 import { boundBugs } from "./bound-bugs.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
 import { changedBugs } from "./changed-bugs.ts";
+import { checkoutBugs } from "./checkout-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { commandLineBugs } from "./command-line-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
@@ -63,6 +64,7 @@ export const bugs: readonly Bug[] = [
   ...besideBugs,
   ...boundBugs,
   ...changedBugs,
+  ...checkoutBugs,
   ...clusterBugs,
   ...commandLineBugs,
   ...deliveryBugs,

@@ -67,36 +67,42 @@ const setUp = [
   `git config --replace-all remote.origin.url ${url}`,
   "git config remote.origin.fetch +refs/heads/*:refs/remotes/origin/*",
 ];
+/** A checkout, and the note of it that is on disk before the first file changes. */
+function checkout(commit: string, ...options: string[]): string[] {
+  return [
+    `git config fleetwright.checkout none ${commit}`,
+    "sync -f .git",
+    ["git checkout --quiet --detach", ...options, commit].join(" "),
+    "git config --unset-all fleetwright.checkout",
+  ];
+}
 const all = "+refs/heads/*:refs/remotes/origin/* +refs/tags/*:refs/tags/*";
 
 test.each<[string, JsonObject, string[]]>([
   [
     "a branch",
     { revision: "main" },
-    [`git fetch --quiet --no-recurse-submodules origin ${all}`, `git checkout --quiet --detach ${second}`],
+    [`git fetch --quiet --no-recurse-submodules origin ${all}`, ...checkout(second)],
   ],
   [
     "the last commit of a tag",
     { revision: "v1", depth: 1, force: true },
     [
       "git fetch --quiet --no-recurse-submodules --depth=1 origin refs/tags/v1",
-      `git checkout --quiet --detach --force ${first}`,
+      ...checkout(first, "--force"),
     ],
   ],
   [
     "some commits up to a hash",
     { revision: first, depth: 3 },
-    [
-      `git fetch --quiet --no-recurse-submodules --depth=3 origin ${first}`,
-      `git checkout --quiet --detach ${first}`,
-    ],
+    [`git fetch --quiet --no-recurse-submodules --depth=3 origin ${first}`, ...checkout(first)],
   ],
   [
     "what is recorded of submodules",
     { submodules: true },
     [
       `git fetch --quiet --no-recurse-submodules origin ${all}`,
-      `git checkout --quiet --detach ${second}`,
+      ...checkout(second),
       "git submodule --quiet sync --recursive",
       "git submodule --quiet update --init --recursive",
     ],
@@ -106,7 +112,7 @@ test.each<[string, JsonObject, string[]]>([
     { submodules: true, force: true, depth: 2 },
     [
       "git fetch --quiet --no-recurse-submodules --depth=2 origin HEAD",
-      `git checkout --quiet --detach --force ${second}`,
+      ...checkout(second, "--force"),
       "git submodule --quiet sync --recursive",
       "git submodule --quiet update --init --recursive --force --depth=2",
     ],

@@ -98,6 +98,11 @@ class ModelGit {
       const value = config[rest[1] ?? ""];
       return value === undefined ? { exitCode: 1 } : { stdout: `${value}\n` };
     }
+    if (rest[0] === "--unset-all") {
+      const { [rest[1] ?? ""]: _, ...others } = config;
+      this.#write(".git/config", JSON.stringify(others));
+      return {};
+    }
     const [name = "", value] = rest.filter((word) => word !== "--replace-all");
     this.#write(".git/config", JSON.stringify({ ...config, [name]: value }));
     return {};

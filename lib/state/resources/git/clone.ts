@@ -5,7 +5,25 @@ import { act, type Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
 import { removeStaleLocks } from "../shared/stale-locks.ts";
 import { goingWith, hasHead, isBegun, isReadable, refuse, type SharedPlace } from "./folder.ts";
-import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
+import {
+  type Checkout,
+  forgetCheckout,
+  interruptedCheckout,
+  noteCheckout,
+  requireOwn,
+} from "./interrupted-checkout.ts";
+import {
+  askInClone,
+  askOrNull,
+  askOutside,
+  changeClone,
+  type GitPlace,
+  hasCommit,
+  headOf,
+  isWholeHash,
+  storedAddress,
+  writeFiles,
+} from "./program.ts";
 
 /** What is wanted of a clone. */
 export interface WantedClone extends GitPlace {
@@ -22,7 +40,12 @@ export type FoundClone =
   | { kind: "none" }
   | { kind: "begun"; empty: boolean }
   | { kind: "folder" }
-  | { kind: "clone"; head: string | null; repository: string | null };
+  | {
+      kind: "clone";
+      head: string | null;
+      repository: string | null;
+      interrupted: Checkout | null;
+    };
 
 /** Looks. `HOST_ERROR` where something stands there that is neither folder nor clone. */
 export async function findClone(
@@ -50,11 +73,12 @@ export async function findClone(
   const own = (await askInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
   // Git looks in the folders above too, where the one at the path is no good.
   if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
-  const ask = (args: readonly string[]): Promise<string | null> => askOrNull(place, args, machine);
+  const head = await headOf(place, machine);
   return {
     kind: "clone",
-    head: await ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]),
-    repository: await ask(["config", "--get", `remote.${place.remote}.url`]),
+    head,
+    repository: await askOrNull(place, ["config", "--get", `remote.${place.remote}.url`], machine),
+    interrupted: await interruptedCheckout(place, head, machine),
   };
 }
 
@@ -79,20 +103,13 @@ function requireOwnWay({ path, user }: GitPlace, { host }: Machine): void {
   throw new OrchestratorError("HOST_ERROR", { message, details: { path, uid } });
 }
 
-async function askOrNull(place: GitPlace, args: readonly string[], machine: Machine): Promise<string | null> {
-  const { exitCode, stdout } = await askInClone(place, args, { ...machine, codes: [0, 1] });
-  return exitCode === 0 ? stdout.trim() : null;
-}
-
-const wholeHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
-
 /** The commit that a revision names: itself, or what the repository says of the branch or tag. */
 export async function wantedCommit(
   spec: WantedClone,
   machine: Machine,
 ): Promise<{ commit: string; ref: string | null }> {
   const { repository, revision } = spec;
-  if (wholeHash.test(revision)) return { commit: revision, ref: null };
+  if (isWholeHash(revision)) return { commit: revision, ref: null };
   const refs = /^(?:HEAD$|refs\/)/.test(revision)
     ? [revision]
     : [`refs/heads/${revision}`, `refs/tags/${revision}`];
@@ -178,12 +195,31 @@ export async function bringTo(spec: WantedClone, machine: Machine): Promise<void
     await git("config", `remote.${remote}.fetch`, `+refs/heads/*:refs/remotes/${remote}/*`);
   const { commit, ref } = await wantedCommit(spec, machine);
   await fetchCommit(spec, { commit, ref }, machine);
+  const from = await headOf(spec, machine);
+  const interrupted = await interruptedCheckout(spec, from, machine);
+  if (interrupted && !force) await requireOwn(spec, { ...interrupted, wanted: commit }, machine);
+  const isMoving = interrupted !== null || from !== commit || force || spec.submodules;
+  const to = [...(interrupted?.to ?? []).filter((each) => each !== commit), commit];
+  if (isMoving) await noteCheckout(spec, { from: interrupted ? interrupted.from : from, to }, machine);
+  await checkOut(spec, { commit, interrupted }, machine);
+  if (isMoving) await forgetCheckout(spec, machine);
+}
+
+async function checkOut(
+  spec: WantedClone,
+  { commit, interrupted }: { commit: string; interrupted: Checkout | null },
+  machine: Machine,
+): Promise<void> {
+  const force = spec.force || interrupted ? ["--force"] : [];
+  // What it had brought goes with the next commit only where git knows it.
+  const brought = interrupted?.to.at(-1) ?? commit;
+  if (brought !== commit) await changeClone(spec, ["read-tree", brought], machine);
   // No branch is moved, so that no commit of anybody's is lost.
-  await git("checkout", "--quiet", "--detach", ...(force ? ["--force"] : []), commit);
+  await writeFiles(spec, ["checkout", "--quiet", "--detach", ...force, commit], machine);
   if (!spec.submodules) return;
-  await git("submodule", "--quiet", "sync", "--recursive");
-  const options = [...(force ? ["--force"] : []), ...depthOption(spec)];
-  await git("submodule", "--quiet", "update", "--init", "--recursive", ...options);
+  await changeClone(spec, ["submodule", "--quiet", "sync", "--recursive"], machine);
+  const options = ["--init", "--recursive", ...force, ...depthOption(spec)];
+  await writeFiles(spec, ["submodule", "--quiet", "update", ...options], machine);
 }
 
 async function fetchCommit(
@@ -192,10 +228,7 @@ async function fetchCommit(
   machine: Machine,
 ): Promise<void> {
   const { remote, depth } = spec;
-  const has = async (): Promise<boolean> => {
-    const args = ["cat-file", "-e", `${commit}^{commit}`];
-    return (await askInClone(spec, args, { ...machine, codes: [0, 1, 128] })).exitCode === 0;
-  };
+  const has = (): Promise<boolean> => hasCommit(spec, commit, machine);
   const fetch = (...refs: string[]): Promise<unknown> =>
     changeClone(
       spec,

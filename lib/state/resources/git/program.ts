@@ -1,6 +1,7 @@
 /** Running git: without hooks, prompts and the transports that run programs, and with no password on a command line or on disk. */
 import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
 import type { HostCommand, HostCommandResult } from "../../../host/host.ts";
+import { startOf } from "../../../internal/canonical-json.ts";
 import { withoutCredentials } from "../../../internal/url-text.ts";
 import { act, ask, type Machine } from "../shared/command.ts";
 
@@ -22,7 +23,8 @@ const settings = [
   "maintenance.autoDetach=false",
 ].flatMap((setting) => ["-c", setting]);
 
-const maxOutputBytes = 4 * 1024 * 1024;
+/** A line for each file of a large repository. */
+const maxOutputBytes = 64 * 1024 * 1024;
 
 /**
  * Asks git about a clone. `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
@@ -55,12 +57,52 @@ export function changeClone(
   return withoutPasswords(act({ ...command, onOutput: () => {} }, { ...machine, staysInRoot: true }));
 }
 
+/** Whether a text names one commit and no other, whatever happens. */
+export function isWholeHash(text: string): boolean {
+  return /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text);
+}
+
+/** Whether a commit is in the clone. */
+export async function hasCommit(place: GitPlace, commit: string, machine: Machine): Promise<boolean> {
+  const args = ["cat-file", "-e", `${commit}^{commit}`];
+  return (await askInClone(place, args, { ...machine, codes: [0, 1, 128] })).exitCode === 0;
+}
+
+/** The commit that is checked out; null where there is none. */
+export function headOf(place: GitPlace, machine: Machine): Promise<string | null> {
+  return askOrNull(place, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], machine);
+}
+
+/** What git says; null where it ends with 1. */
+export async function askOrNull(
+  place: GitPlace,
+  args: readonly string[],
+  machine: Machine,
+): Promise<string | null> {
+  const { exitCode, stdout } = await askInClone(place, args, { ...machine, codes: [0, 1] });
+  return exitCode === 0 ? stdout.trim() : null;
+}
+
+/**
+ * Lets git write files. Where it can't write one, as on a full disk, it goes on with the others and ends with 0 all the same.
+ * An external filter that is not required may fail.
+ */
+export async function writeFiles(place: GitPlace, args: readonly string[], machine: Machine): Promise<void> {
+  const { stderr } = await changeClone(place, args, machine);
+  const line = stderr.split("\n").find((each) => /^error: (?!external filter )/.test(each));
+  if (line === undefined) return;
+  const message = `git left files unwritten: ${withoutCredentials(startOf(line, 300))}.`;
+  const details = { program: "git", exit_code: 0, signal: null };
+  throw new OrchestratorError("COMMAND_FAILED", { message, details });
+}
+
 /** The address as it stands on disk and on command lines. */
 export function storedAddress(repository: string): string {
   return withoutCredentials(repository);
 }
 
-function commandFor({ repository, user }: GitPlace, args: readonly string[]): HostCommand {
+/** git as it is always run: with our settings, as the user whose clone it is. */
+export function commandFor({ repository, user }: GitPlace, args: readonly string[]): HostCommand {
   return {
     argv: ["git", ...settings, ...args],
     environment: { GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", ...credentials(repository) },
