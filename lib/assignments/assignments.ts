@@ -203,6 +203,7 @@ export class Assignments {
       const event = this.#event("assignment.removed", stored.value);
       await this.#service.agreement.guardRemoval(name, version, async (also) => {
         const due = await this.#service.due.change(stored.value, null);
+        await this.#requireStill(stored);
         await this.#context.commit(answering(caller), [removal, ...due, ...also], event);
       });
     });
@@ -226,11 +227,19 @@ export class Assignments {
         { value, revision: expected + 1 },
         await nextAfter(due, () => this.#service.due.nextOf(document.name)),
       );
+      if (before) await this.#requireStill(before);
       await this.#context.commit(answering(caller, view), [put, ...due, ...also], event);
       return view;
     });
     this.#service.due.changed();
     return answer;
+  }
+
+  /** One that was made under the name of one that went while its change waited for its turn has its revision, and never its version. */
+  async #requireStill(before: Stored): Promise<void> {
+    const { name } = before.value;
+    if (versionOf(await this.#service.read(name)) === versionOf(before)) return;
+    throw new OrchestratorError("REVISION_CONFLICT", { details: { collection: "assignments", key: name } });
   }
 
   #event(

@@ -126,12 +126,14 @@ export class Secrets {
     this.#service.keys.requireOpen();
     const changed = Object.keys({ ...(value && { value }), ...rest }).sort();
     return retryOnConflict(async () => {
+      // A secret that is made under the name of one that went has its revision, and writes the mark.
+      const mark = await this.#service.store.mark(name);
       const stored = await this.#service.store.read(name);
       requireVersion({ revision: ownVersionOf(stored) }, options);
       const document = this.#changed(caller, stored.value, { ...rest, value });
       const secret = { key: name, revision: stored.revision + 1, value: document };
       const answer = await this.#toSecret(secret);
-      const writes = [this.#put(secret, stored.revision)];
+      const writes = [this.#put(secret, stored.revision), mark.write()];
       if (value) {
         writes.push(...(await this.#putValue(document, value)));
         writes.push(...(await this.#service.store.deleteValues(name, document.value_version - keptVersions)));

@@ -36,6 +36,34 @@ it("the versions of a name rise where a secret comes and goes while another is m
   expect(value_version).toBe(2);
 });
 
+describe("a secret that takes the name of one that goes, while that is changed,", () => {
+  const restriction = { node_ids: ["a".repeat(32)] };
+  const scene = async () => {
+    const storage = new RacingStorage(puts("secrets", "db"));
+    const { secrets } = await start(storage);
+    await secrets.create(systemCaller, { name: "db", value: "first" });
+    storage.before = async () => {
+      await secrets.remove(systemCaller, { name: "db" });
+      await secrets.create(systemCaller, { name: "db", value: "second", restriction });
+    };
+    return secrets;
+  };
+
+  it("is not changed by who saw the other", async () => {
+    const secrets = await scene();
+    await expect(
+      secrets.update(systemCaller, { name: "db", description: "Of the site" }, { ifVersion: [1] }),
+    ).rejects.toMatchObject({ code: "PRECONDITION_FAILED", details: { version: 2 } });
+    expect(await secrets.get(systemCaller, { name: "db" })).toMatchObject({ value_version: 2, version: 2 });
+  });
+
+  it("keeps its value and its restriction where it is changed", async () => {
+    const secrets = await scene();
+    const changed = await secrets.update(systemCaller, { name: "db", description: "Of the site" });
+    expect(changed).toMatchObject({ value_version: 2, restriction, version: 3 });
+  });
+});
+
 describe("a secret that is removed while a channel begins to use it", () => {
   it("has the channel refused where the removal was first", async () => {
     const storage = new RacingStorage(puts("channels"));

@@ -6,6 +6,7 @@ import { changedBugs } from "./changed-bugs.ts";
 import { checkoutBugs } from "./checkout-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { commandLineBugs } from "./command-line-bugs.ts";
+import { conflictBugs } from "./conflict-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { diskBugs } from "./disk-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
@@ -67,6 +68,7 @@ export const bugs: readonly Bug[] = [
   ...checkoutBugs,
   ...clusterBugs,
   ...commandLineBugs,
+  ...conflictBugs,
   ...deliveryBugs,
   ...diskBugs,
   ...edgeBugs,
