@@ -42,7 +42,7 @@ export class MaintenanceService {
     context.feed.follow<WindowDocument>("maintenance_windows", ({ key, document }) => {
       if (document) this.#take(document.value);
       else this.#book.delete(key);
-      this.#rounds.look();
+      this.#rounds.changed(key);
     });
   }
 

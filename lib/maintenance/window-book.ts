@@ -55,6 +55,12 @@ export class WindowBook {
     return this.#active;
   }
 
+  /** What goes on of a window at an instant, or comes next; null where nothing does. */
+  occurrenceOf(id: string, atMs: number): Occurrence | null {
+    this.active(atMs);
+    return this.#standings.get(id)?.occurrence ?? null;
+  }
+
   /** Of the windows that are active at an instant, those of an agent. `target` is null where nothing is known of it. */
   of(target: SelectorTarget | null, atMs: number): Standing[] {
     return this.active(atMs).filter(

@@ -3,7 +3,8 @@
  * it is looked at more often than that, so that a clock which was set is noticed.
  *
  * That the beginning of an occurrence was told is on disk until its end is, and changes in the commit of the event: so each is told once,
- * however many processes look and whenever they start. What came and went while none was there is not told.
+ * however many processes look and whenever they start, and whichever of their clocks is ahead. What came and went while none was there is
+ * not told.
  */
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
@@ -14,12 +15,14 @@ import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { ToldDocument, WindowDocument } from "./documents.ts";
-import { never } from "./occurrences.ts";
+import type { Occurrence } from "./occurrences.ts";
 import type { Standing, WindowBook } from "./window-book.ts";
 import { windowFacts, windowSubject } from "./window-view.ts";
 
 const collection = "maintenance_told";
 const longestWaitMs = 30_000;
+/** The clocks of two processes may differ by so much: where one has told of something, the other does not take it back before it comes there, too. */
+const skewMs = 300_000;
 
 interface Parts {
   book: WindowBook;
@@ -32,6 +35,8 @@ export class WindowRounds {
   readonly #parts: Parts;
   readonly #work: BackgroundWork;
   readonly #told = new Map<string, StoredDocument<ToldDocument>>();
+  /** When what was told last of a window had begun, once its end was told: a clock that is behind sees it go on for a while. */
+  readonly #over = new Map<string, number>();
   #edition = -1;
   #isStarted = false;
   #timer: Timer | null = null;
@@ -43,6 +48,8 @@ export class WindowRounds {
     this.#parts = parts;
     this.#work = new BackgroundWork(context);
     context.feed.follow<ToldDocument>(collection, ({ key, document }) => {
+      const before = this.#told.get(key);
+      if (before) this.#over.set(key, Date.parse(before.value.starts_at));
       if (document) this.#told.set(key, document);
       else this.#told.delete(key);
     });
@@ -60,6 +67,12 @@ export class WindowRounds {
 
   stop(): Promise<void> {
     return this.#work.stop();
+  }
+
+  /** A window was changed: what it does from now on is told, also where it ended a moment ago. */
+  changed(id: string): void {
+    this.#over.delete(id);
+    this.look();
   }
 
   /** Looks what has begun or ended. */
@@ -92,17 +105,20 @@ export class WindowRounds {
   }
 
   async #tell(): Promise<void> {
-    const active = new Map(
-      this.#parts.book.active(this.#context.clock.now()).map((each) => [each.document.id, each]),
-    );
+    const { book } = this.#parts;
+    const now = this.#context.clock.now();
+    const active = new Map(book.active(now).map((each) => [each.document.id, each]));
     for (const [id, { revision, value }] of this.#told) {
-      const { from = never, to = 0 } = active.get(id)?.occurrence ?? {};
-      const begunMs = Date.parse(value.starts_at);
+      const occurrence = book.occurrenceOf(id, now);
       // Not the same beginning: where there is no gap for very long, not all of it is looked at.
-      const goesOn = from <= begunMs && begunMs < to;
-      if (!goesOn) await this.#tellEnd(value, revision);
+      const isOfIt = isIn(occurrence, Date.parse(value.starts_at));
+      if (!isOfIt || occurrence!.from > now + skewMs) await this.#tellEnd(value, revision);
     }
-    for (const [id, standing] of active) if (!this.#told.has(id)) await this.#tellBeginning(standing);
+    for (const [id, standing] of active) {
+      const { occurrence } = standing;
+      const wasTold = isIn(occurrence, this.#over.get(id)) && occurrence!.to <= now + skewMs;
+      if (!this.#told.has(id) && !wasTold) await this.#tellBeginning(standing);
+    }
   }
 
   async #tellBeginning({ document, occurrence }: Standing): Promise<void> {
@@ -148,4 +164,8 @@ export class WindowRounds {
     const waitMs = Math.min((next ?? Infinity) - now, longestWaitMs);
     this.#timer = this.#work.after(waitMs, () => this.#look());
   }
+}
+
+function isIn(occurrence: Occurrence | null, atMs: number | undefined): boolean {
+  return occurrence !== null && atMs !== undefined && occurrence.from <= atMs && atMs < occurrence.to;
 }

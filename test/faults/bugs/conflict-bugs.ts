@@ -21,4 +21,23 @@ export const conflictBugs: readonly Bug[] = [
     to: `[this.#put(secret, stored.revision)]`,
     tests: ["test/secrets/in-the-moment.test.ts"],
   },
+  {
+    name: "a process whose clock is behind takes back that a window began",
+    file: "lib/maintenance/window-rounds.ts",
+    from: `const isOfIt = isIn(occurrence, Date.parse(value.starts_at));`,
+    to: `const isOfIt = occurrence !== null && occurrence.from <= now && isIn(occurrence, Date.parse(value.starts_at));`,
+    tests: ["test/maintenance/told-by-members.test.ts"],
+  },
+  {
+    name: "a process whose clock is behind tells again that a window began",
+    file: "lib/maintenance/window-rounds.ts",
+    from: `      if (before) this.#over.set(key, Date.parse(before.value.starts_at));\n`,
+    tests: ["test/maintenance/told-by-members.test.ts"],
+  },
+  {
+    name: "a window that is given an end once more is not told again",
+    file: "lib/maintenance/window-rounds.ts",
+    from: `    this.#over.delete(id);\n`,
+    tests: ["test/maintenance/told-by-members.test.ts"],
+  },
 ];

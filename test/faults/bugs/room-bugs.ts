@@ -207,8 +207,8 @@ export const roomBugs: readonly Bug[] = [
   {
     name: "the next occurrence of a window is taken for the one that was told",
     file: "lib/maintenance/window-rounds.ts",
-    from: `const goesOn = from <= begunMs && begunMs < to;`,
-    to: `const goesOn = active.has(id);`,
+    from: `const isOfIt = isIn(occurrence, Date.parse(value.starts_at));`,
+    to: `const isOfIt = active.has(id);`,
     tests: ["test/maintenance/window-timing.test.ts"],
   },
   {
