@@ -74,6 +74,8 @@ export class Context {
   /** Tells what is committed, in one order. */
   readonly feed: Feed;
   readonly references = new References();
+  /** Holds callers to what they may. */
+  readonly authorizer: Authorizer;
   /** What documents refer to by its hash. */
   readonly contents: Contents;
   /** Does what takes long, so that nobody waits for all of it. */
@@ -94,7 +96,6 @@ export class Context {
   isDraining = false;
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
-  readonly #authorizer: Authorizer;
   readonly #commitListeners = new Set<(seconds: number) => void>();
   readonly #refusalListeners = new Set<(error: unknown) => void>();
   /** Events that could not be written, and for which nothing stands in the log yet. */
@@ -117,7 +118,7 @@ export class Context {
     this.retentionClock = new RetentionClock(options);
     this.fleetTime = new FleetTime(options);
     this.epochs = new Epochs({ ...options, ids: this.ids, feed: this.feed });
-    this.#authorizer = new Authorizer(options.clock, (denial) => this.#recordDenial(denial));
+    this.authorizer = new Authorizer(options.clock, (denial) => this.#recordDenial(denial));
   }
 
   /** The orchestrator's own key; there from `start` on. */
@@ -137,7 +138,7 @@ export class Context {
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
     if (!this.feed.isBegun && caller !== this.starter) return Promise.reject(notStarted());
-    return this.#authorizer.authorize(caller, permission);
+    return this.authorizer.authorize(caller, permission);
   }
 
   /**
@@ -146,7 +147,7 @@ export class Context {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   refuse(caller: Caller, refused: Required<Omit<Denial, "caller" | "unrecorded">>): Promise<never> {
-    return this.#authorizer.refuse(caller, refused);
+    return this.authorizer.refuse(caller, refused);
   }
 
   /** @throws {OrchestratorError} `UNAVAILABLE` before the orchestrator is started. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { invalidToken } from "../callers/authorizer.ts";
 import { answering } from "../callers/caller.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "../callers/caller.ts";
 import { Denials } from "../callers/denials.ts";
@@ -15,7 +16,6 @@ import type { AccessService } from "./access-service.ts";
 import type { OperatorDocument } from "./documents.ts";
 import { toOperator } from "./operator-registry.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
-import { invalidToken } from "./sessions.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
 
 /** Refused sign-ins that are recorded in a minute. */

@@ -1,6 +1,6 @@
+import { invalidToken } from "../callers/authorizer.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import { OrchestratorError } from "../errors.ts";
 import { fleetTimeStepMs } from "../fleet-time.ts";
 import { toBase64Url } from "../internal/base64url.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
@@ -14,6 +14,9 @@ const touchEveryMs = 60_000;
 /** How many tokens are known by their hash without hashing. */
 const mostIds = 1_000;
 
+/** How many sessions that ended are known, so that no call that was begun in them begins to do anything: more than end in the time that one takes to come. */
+const mostEnded = 10_000;
+
 /** How many ended sessions are forgotten with each new one. */
 const forgetAtOnce = 8;
 
@@ -26,8 +29,14 @@ export class Sessions {
   /** Of the tokens that were good of late: hashing one for each call was a tenth of a small read. */
   readonly #ids = new BoundedCache<string>({ entries: mostIds });
 
+  readonly #ended = new BoundedCache<true>({ entries: mostEnded });
+
   constructor(context: Context) {
     this.#context = context;
+    context.feed.follow("sessions", ({ key, document }) => {
+      if (!document) this.#ended.set(key, true);
+    });
+    context.authorizer.hasEnded = (sessionId) => this.#ended.get(sessionId) === true;
   }
 
   /** Makes a token and the writes that start its session. `expiresAtMs` is by the wall clock, for people. */
@@ -122,12 +131,4 @@ export class Sessions {
 
 function toDelete(key: string): Write {
   return { kind: "delete", collection: "sessions", key };
-}
-
-/** No session is of the token that was given. The reason is the word of RFC 6750 for it. */
-export function invalidToken(): OrchestratorError {
-  return new OrchestratorError("UNAUTHENTICATED", {
-    message: "The session is over, or there was none with this token.",
-    details: { reason: "invalid_token" },
-  });
 }

@@ -27,6 +27,8 @@ export interface Denial {
 
 /** Holds callers to the table of permissions. */
 export class Authorizer {
+  /** Tells whether a session ended since its caller was made: what the body of a call took to come was time for that. */
+  hasEnded: (sessionId: string) => boolean = () => false;
   readonly #denials: Denials;
   readonly #record: (denial: Denial) => Promise<unknown>;
 
@@ -43,8 +45,13 @@ export class Authorizer {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
-    if (allows(caller, permission)) return allowed;
+    if (allows(caller, permission)) return this.#isOver(caller, permission) ? over() : allowed;
     return this.refuse(caller, { permission, needed: permissionTable[permission] });
+  }
+
+  #isOver(caller: Caller, permission: Permission): boolean {
+    if (caller.kind !== "operator" || permissionTable[permission] === "anyone") return false;
+    return this.hasEnded(caller.session_id);
   }
 
   /**
@@ -62,4 +69,16 @@ export class Authorizer {
     const { permission, needed } = refused;
     throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
   }
+}
+
+/** No session is of the token that was given, or none is any more. The reason is the word of RFC 6750 for it. */
+export function invalidToken(): OrchestratorError {
+  return new OrchestratorError("UNAUTHENTICATED", {
+    message: "The session is over, or there was none with this token.",
+    details: { reason: "invalid_token" },
+  });
+}
+
+function over(): Promise<never> {
+  return Promise.reject(invalidToken());
 }

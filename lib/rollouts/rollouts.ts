@@ -153,6 +153,8 @@ export class Rollouts {
     await this.#context.authorize(caller, "rollouts.get");
     const { rollout_id, show_agents, wait_seconds = 0 } = parseInput(getRolloutInput, input);
     await this.#service.wait(rollout_id, wait_seconds * 1000);
+    // Who was removed while they waited is told nothing of what came since.
+    await this.#context.authorize(caller, "rollouts.get");
     return this.#detail(rollout_id, show_agents);
   }
 

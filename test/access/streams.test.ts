@@ -126,9 +126,20 @@ it("nobody looks at the session of a stream that has ended", async () => {
 it("a stream of a session that ended between its look at the token and the opening ends at once", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Viewer");
-  await test.orchestrator.access.signOut(caller);
+  // It is over by its time: nobody has ended it, so that nobody was told.
+  await test.clock.advance(3_600_000);
   const stream = await open(test, caller);
   expect(await stream.next()).toEqual({ done: true, value: undefined });
+});
+
+it("a stream of a session that somebody ended before it is opened is refused", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Viewer");
+  await test.orchestrator.access.signOut(caller);
+  await expect(open(test, caller)).rejects.toMatchObject({
+    code: "UNAUTHENTICATED",
+    details: { reason: "invalid_token" },
+  });
 });
 
 it("a stream ends where nobody can tell whether its session lives, and may be opened again after that", async () => {

@@ -57,6 +57,7 @@ export const controls: readonly (readonly [
         "every text that is signed begins with a purpose of its own, and none with another's",
       ],
       ["test/security/rogue-server.test.ts", "refuses every other, before it looks at anything else"],
+      ["test/security/late-bodies.test.ts", "a change whose caller %s before its end came is refused"],
       ["test/adapters/event-stream.test.ts", "ends when the operator signs out"],
       ["test/terminals/terminal-access.test.ts", "a terminal ends with who opened it"],
     ],

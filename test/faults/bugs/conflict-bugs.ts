@@ -40,4 +40,17 @@ export const conflictBugs: readonly Bug[] = [
     from: `    this.#over.delete(id);\n`,
     tests: ["test/maintenance/told-by-members.test.ts"],
   },
+  {
+    name: "a request that was begun before its session ended is made",
+    file: "lib/callers/authorizer.ts",
+    from: `this.#isOver(caller, permission) ? over() : allowed`,
+    to: `allowed`,
+    tests: ["test/security/late-bodies.test.ts"],
+  },
+  {
+    name: "who waits for the end of a rollout is told of it whatever became of their session",
+    file: "lib/rollouts/rollouts.ts",
+    from: `    // Who was removed while they waited is told nothing of what came since.\n    await this.#context.authorize(caller, "rollouts.get");\n`,
+    tests: ["test/security/late-bodies.test.ts"],
+  },
 ];
