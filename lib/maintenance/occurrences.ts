@@ -43,7 +43,24 @@ export function occurrencesFrom(
   const endsMs = timing.ends_at === undefined ? never : Date.parse(timing.ends_at);
   if (atMs >= endsMs) return [];
   if (!timing.schedule) return [{ from: startsMs, to: endsMs }];
-  const lengthMs = timing.schedule.duration_minutes * 60_000;
+  const { occurrence_ended_at, ...open } = timing;
+  const endedMs = occurrence_ended_at === undefined ? atMs : Date.parse(occurrence_ended_at);
+  const after = comingFrom(cron, timing, { atMs, most });
+  if (endedMs <= atMs) return after;
+  // It was ended later, or by a clock that was ahead: until there it goes on, and what is over by then is not that which was ended.
+  const before = comingFrom(cron, open, { atMs, most }).filter(
+    ({ from, to }) => to <= endedMs || from <= atMs,
+  );
+  return [...before.map(({ from, to }) => ({ from, to: Math.min(to, endedMs) })), ...after].slice(0, most);
+}
+
+/** The same for one with a schedule, without what had begun when an occurrence was ended. */
+function comingFrom(
+  cron: Cron,
+  timing: Timing,
+  { atMs, most }: { atMs: number; most: number },
+): Occurrence[] {
+  const lengthMs = timing.schedule!.duration_minutes * 60_000;
   const found: Occurrence[] = [];
   let next = startingAfter(cron, timing, Math.max(atMs - lengthMs, leastOf(timing)));
   while (next !== null && found.length < most) {

@@ -53,4 +53,11 @@ export const conflictBugs: readonly Bug[] = [
     from: `    // Who was removed while they waited is told nothing of what came since.\n    await this.#context.authorize(caller, "rollouts.get");\n`,
     tests: ["test/security/late-bodies.test.ts"],
   },
+  {
+    name: "an occurrence that a clock which was ahead ended ends all that come until there",
+    file: "lib/maintenance/occurrences.ts",
+    from: `if (endedMs <= atMs) return after;`,
+    to: `if (endedMs <= atMs || after.length > 0) return after;`,
+    tests: ["test/maintenance/ended-later.test.ts"],
+  },
 ];
