@@ -5,8 +5,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { createScene } from "../support/rollout-scene.ts";
 import { sendRaw } from "../support/raw-http.ts";
+import { createScene } from "../support/rollout-scene.ts";
 import { serve, type TestServer } from "../support/server.ts";
 
 const body = JSON.stringify({ content: "name: web\nresources: []\n" });
