@@ -97,7 +97,8 @@ export function isOvertaken(
   if (!isSameNaming(Object.fromEntries(named), grounds.named)) return true;
   return Object.entries(grounds.removed).some(([name, operationId]) => {
     const module = known.get(name);
-    return module && !module.leaving && module.operation_id !== operationId;
+    const expected = [operationId, ...(grounds.ahead ?? [])];
+    return module && !module.leaving && !expected.includes(module.operation_id);
   });
 }
 

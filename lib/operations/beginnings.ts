@@ -5,6 +5,7 @@ import type { Context } from "../context.ts";
 import { readAgentState } from "./agent-states.ts";
 import { isOvertaken } from "./applied-modules.ts";
 import type { OperationDocument } from "./documents.ts";
+import type { Lanes } from "./lanes.ts";
 import { isOpen } from "./operation-store.ts";
 import { findRepeatable, newestOf } from "./repeated-baseline.ts";
 
@@ -13,10 +14,16 @@ type Operation = Readonly<OperationDocument>;
 export class Beginnings {
   readonly #context: Context;
   readonly #features: { agents: AgentService; assignments: AssignmentService };
+  readonly #lanes: Pick<Lanes, "isHeld">;
 
-  constructor(context: Context, features: { agents: AgentService; assignments: AssignmentService }) {
+  constructor(
+    context: Context,
+    features: { agents: AgentService; assignments: AssignmentService },
+    lanes: Pick<Lanes, "isHeld">,
+  ) {
     this.#context = context;
     this.#features = features;
+    this.#lanes = lanes;
   }
 
   /**
@@ -58,6 +65,8 @@ export class Beginnings {
       // What nobody knows the end of may have brought what a call named; everything else would go.
       if (scope === undefined && value.status === "unknown" && named.some((name) => !brings.has(name)))
         return true;
+      // A removal takes away what begins before it; what is held would bring that back after it.
+      if (grounds?.ahead?.includes(key) && !this.#lanes.isHeld(key)) continue;
       const wanted = [...named, ...value.modules.map(({ name }) => name)];
       if (isOpen(value) && wanted.some((name) => removed.has(name))) return true;
     }

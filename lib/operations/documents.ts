@@ -129,6 +129,8 @@ export interface Grounds {
   named: { [module: string]: NamedModule };
   /** The newest apply about each module that it takes away. */
   removed: { [module: string]: string };
+  /** Applies of what a call removes that were asked for before it, and had not ended: the call knew of them. */
+  ahead?: string[];
 }
 
 /** What is known of one module of an agent. */

@@ -100,7 +100,7 @@ export class OperationService {
     const view: OperationParts["view"] = (operation) => toOperation(operation, this.held.freezeOf(operation));
     const told = { outcomes, feeds, holderOf, view, streams: features.streams };
     this.parts = { context, store, snapshots, secrets, ...told };
-    const beginnings = new Beginnings(context, features);
+    const beginnings = new Beginnings(context, features, this.lanes);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
     const [{ presence, registry }, { maintenance }] = [features.agents, features];
     const isApproved = (nodeId: string): boolean => registry.isApproved(nodeId);

@@ -22,6 +22,8 @@ import type { ModuleService } from "../modules/module-service.ts";
 import { readAgentState } from "./agent-states.ts";
 import { droppedBy, groundsOf, modulesOf, presentModules } from "./applied-modules.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { isOpen } from "./operation-store.ts";
+import { newestOf } from "./repeated-baseline.ts";
 
 /** What is to be done, as an operation keeps it. */
 export interface Scoped {
@@ -41,10 +43,11 @@ export interface ScopedCall {
 
 type State = Readonly<AgentStateDocument> | null;
 
-/** An agent, and what is known of it. */
+/** An agent, what is known of it, and the applies of what a call removes that have not ended. */
 interface Agent {
   nodeId: string;
   state: State;
+  ahead: string[];
 }
 
 /** What an assignment brings in one rollout. */
@@ -72,7 +75,9 @@ export class Scopes {
    * `IN_USE` for that of one which an assignment brings, or which another requires.
    */
   async ofCall(nodeId: string, call: ScopedCall): Promise<Scoped> {
-    const agent = { nodeId, state: await this.#stateOf(nodeId) };
+    // Before what is known of the agent is read: one that ends in between is met there.
+    const ahead = await this.#openAbout(nodeId, call.remove_modules ?? []);
+    const agent = { nodeId, state: await this.#stateOf(nodeId), ahead };
     const isScoped = (call.modules?.length ?? 0) + (call.remove_modules?.length ?? 0) > 0;
     return isScoped ? this.#named(agent, call) : this.#everything(agent, call);
   }
@@ -112,7 +117,7 @@ export class Scopes {
     return { desired, sources: sourcesOf(desired), grounds: groundsOf(state, { removed }) };
   }
 
-  async #named({ nodeId, state }: Agent, call: ScopedCall): Promise<Scoped> {
+  async #named({ nodeId, state, ahead }: Agent, call: ScopedCall): Promise<Scoped> {
     const { modules: texts = [], remove_modules: unwanted = [], params } = call;
     const modules = [...new Set(texts)].map(parseReference);
     requireApart(modules, unwanted);
@@ -141,7 +146,10 @@ export class Scopes {
       scope: [...new Set([...names, ...removed])],
       sources: sourcesOf(desired),
       named: Object.fromEntries(naming),
-      grounds: groundsOf(state, { about: params ? [] : names, only_params: true, removed }),
+      grounds: {
+        ...groundsOf(state, { about: params ? [] : names, only_params: true, removed }),
+        ...(ahead.length > 0 && { ahead }),
+      },
     };
   }
 
@@ -172,6 +180,16 @@ export class Scopes {
       if (isOrchestratorError(error) && unreadable.includes(error.code)) return [];
       throw error;
     }
+  }
+
+  /** Applies of an agent that may still bring one of these modules. */
+  async #openAbout(nodeId: string, names: readonly string[]): Promise<string[]> {
+    if (names.length === 0) return [];
+    const applies = await newestOf(this.#context.storage, nodeId, "apply");
+    return applies.flatMap(({ key, value }) => {
+      const brings = value.modules.some(({ name }) => names.includes(name));
+      return brings && (isOpen(value) || value.status === "unknown") ? [key] : [];
+    });
   }
 
   async #stateOf(nodeId: string): Promise<State> {

@@ -40,6 +40,7 @@ import { readerBugs } from "./reader-bugs.ts";
 import { restBugs } from "./rest-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { roomBugs } from "./room-bugs.ts";
+import { roomsBugs } from "./rooms-bugs.ts";
 import { runBugs } from "./run-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
@@ -101,6 +102,7 @@ export const bugs: readonly Bug[] = [
   ...restBugs,
   ...restoreBugs,
   ...roomBugs,
+  ...roomsBugs,
   ...runBugs,
   ...scopeBugs,
   ...stateBugs,
