@@ -9,7 +9,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { ResourceResult } from "../state/result.ts";
+import { type ResourceResult, toCounts } from "../state/result.ts";
 import type { RefusalDocument } from "./documents.ts";
 import type { GroupDocument } from "./group-documents.ts";
 import type { listGroupsInput, RolloutGroup } from "./schemas.ts";
@@ -113,7 +113,10 @@ async function saidBy(
 ): Promise<Pick<RolloutGroup, "resources" | "truncated">> {
   const resources: ResourceResult[] = [];
   let size = 0;
-  if (most === 0) return { resources, truncated: operation.counts.total > operation.counts.unchanged };
+  const { total, unchanged, skipped } = toCounts(operation.counts);
+  // Whether what is skipped is said, its results alone tell: those of all other groups need not be read for that.
+  const isCounted = total === unchanged || total > unchanged + skipped;
+  if (most === 0 && isCounted) return { resources, truncated: total > unchanged };
   for await (const result of operations.saidBy(operation)) {
     const { shown, isCut } = cut(result);
     size += JSON.stringify(shown).length;

@@ -24,4 +24,11 @@ export const roomsBugs: readonly Bug[] = [
     to: `[operationId]`,
     tests: behind,
   },
+  {
+    name: "a group shown without its resources says that there is more where all was skipped for a condition",
+    file: "lib/rollouts/rollout-groups.ts",
+    from: `total === unchanged || total > unchanged + skipped`,
+    to: `skipped >= 0`,
+    tests: ["test/rollouts/group-parts.test.ts"],
+  },
 ];
