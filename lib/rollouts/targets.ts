@@ -105,7 +105,7 @@ export async function loadTargets({ contents }: Context, hash: string): Promise<
 }
 
 /** A hash of texts that differs from rollout to rollout. */
-export function hashWith({ crypto }: Context, rolloutId: string): (text: string) => string {
+export function hashWith({ crypto }: Pick<Context, "crypto">, rolloutId: string): (text: string) => string {
   return (text) => toHex(crypto.sha256(toUtf8(rolloutId + text)));
 }
 

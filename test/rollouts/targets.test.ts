@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { RolloutStrategy } from "fleetwright";
-import { planTargets, toNumber } from "../../lib/rollouts/targets.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { hashWith, planTargets, toNumber } from "../../lib/rollouts/targets.ts";
 
 const hash = (text: string): string => [...text].toReversed().join("");
 const agents = (count: number) =>
@@ -39,6 +40,12 @@ it.each<[string, number, RolloutStrategy, string[]]>([
     { group_by: "site", canary: 2, batch: 2 },
     ["a0 a2", "a4", "a1 a3", "a5"],
   ],
+  [
+    "groups, and a canary that is smaller than a batch",
+    6,
+    { group_by: "site", canary: 1, batch: 2 },
+    ["a0", "a2 a4", "a1 a3", "a5"],
+  ],
   ["a tag that nobody has", 3, { group_by: "nope", batch: 2 }, ["a0 a1", "a2"]],
   ["an order like chance", 3, { order: "shuffled" }, ["a0 a1 a2"]],
 ])("%s makes the batches that it says", (_, count, strategy, expected) => {
@@ -70,6 +77,19 @@ it("orders by what the order says", () => {
   expect(idsOf("name")).toEqual(["21", "30", "12"]);
   expect(idsOf("node_id")).toEqual(["12", "21", "30"]);
   expect(idsOf("shuffled")).toEqual(["30", "21", "12"]);
+});
+
+it("shuffles each rollout in its own way, and the same one always alike", () => {
+  const orderIn = (rolloutId: string): string[] => {
+    const shuffled = planTargets(
+      agents(20),
+      { order: "shuffled" },
+      hashWith({ crypto: nodeCrypto }, rolloutId),
+    );
+    return shuffled.agents.map(({ node_id }) => node_id);
+  };
+  expect(orderIn("one")).toEqual(orderIn("one"));
+  expect(orderIn("one")).not.toEqual(orderIn("two"));
 });
 
 it.each([

@@ -2,6 +2,9 @@
 import type { Bug } from "./bugs.ts";
 
 const behind = ["test/operations/removal-behind.test.ts"];
+const ahead = ["test/operations/unknown-ahead.test.ts"];
+const targets = { file: "lib/rollouts/targets.ts", tests: ["test/rollouts/targets.test.ts"] };
+const bringers = { file: "lib/state/foreseen/bringers.ts", tests: ["test/state/foreseen/bringers.test.ts"] };
 
 export const roomsBugs: readonly Bug[] = [
   {
@@ -30,5 +33,101 @@ export const roomsBugs: readonly Bug[] = [
     from: `total === unchanged || total > unchanged + skipped`,
     to: `skipped >= 0`,
     tests: ["test/rollouts/group-parts.test.ts"],
+  },
+  {
+    name: "an apply of one module ends while nobody knows how that of another ended",
+    file: "lib/operations/beginnings.ts",
+    from: `scope === undefined && value.status === "unknown"`,
+    to: `value.status === "unknown"`,
+    tests: ahead,
+  },
+  {
+    name: "an apply of everything ends though it brings what an unknown one may have brought",
+    file: "lib/operations/beginnings.ts",
+    from: `named.some((name) => !brings.has(name))`,
+    to: `named.length > 0`,
+    tests: ahead,
+  },
+  {
+    name: "each group of a rollout begins with a canary",
+    ...targets,
+    from: `agents.length === 0 && strategy.canary`,
+    to: `at === 0 && strategy.canary`,
+  },
+  {
+    name: "every rollout shuffles its agents alike",
+    ...targets,
+    from: `toUtf8(rolloutId + text)`,
+    to: `toUtf8(text)`,
+  },
+  {
+    name: "a plan waits for what is named so in another module",
+    ...bringers,
+    from: `  if (other.module !== resource.module) return false;\n`,
+  },
+  {
+    name: "a plan waits for what goes away",
+    ...bringers,
+    from: `below !== null && !bringer.isRemoval && follows`,
+    to: `below !== null && follows`,
+  },
+  {
+    name: "a plan knows what is in a folder that something fills from above",
+    ...bringers,
+    from: `(isWithin(below, place) || isWithin(place, below))`,
+    to: `isWithin(below, place)`,
+  },
+  {
+    name: "a plan knows what is in a folder of which something fills a part",
+    ...bringers,
+    from: `(isWithin(below, place) || isWithin(place, below))`,
+    to: `isWithin(place, below)`,
+  },
+  {
+    name: "a plan waits at every place for what may bring anything",
+    ...bringers,
+    from: `below !== null && below !== "/" && (isWithin(`,
+    to: `below !== null && (isWithin(`,
+  },
+  {
+    name: "a folder is taken for one whose name begins so",
+    ...bringers,
+    from: 'path.startsWith(folder === "/" ? "/" : `${folder}/`)',
+    to: `path.startsWith(folder)`,
+  },
+  {
+    name: "what is missing is waited for in a folder whose name begins so",
+    ...bringers,
+    from: "path.startsWith(`${below}/`)",
+    to: `path.startsWith(below)`,
+  },
+  {
+    name: "whatever is refused is waited for",
+    ...bringers,
+    from: `error.code !== "COMMAND_FAILED" && !isMissing`,
+    to: `error.code !== "COMMAND_FAILED" && isMissing`,
+  },
+  {
+    name: "a removal is unknown where it names what comes before",
+    ...bringers,
+    from: `if (below !== "/" || isRemoval) return false;`,
+    to: `if (below !== "/") return false;`,
+  },
+  {
+    name: "the first that a resource names is said to be what it waits for",
+    ...bringers,
+    from: `among.findLast(`,
+    to: `among.find(`,
+  },
+  {
+    name: "an answer that counts for nothing makes everything unknown",
+    ...bringers,
+    from: `isInVain && places.includes("/")`,
+    to: `isInVain`,
+  },
+  {
+    name: "an answer that counts for nothing is believed",
+    ...bringers,
+    from: `isInVain && places.includes("/") ? this.#done : `,
   },
 ];
