@@ -130,4 +130,11 @@ export const roomsBugs: readonly Bug[] = [
     ...bringers,
     from: `isInVain && places.includes("/") ? this.#done : `,
   },
+  {
+    name: "a plan waits for what a package brings that it takes away",
+    file: "lib/state/foreseen/foresight.ts",
+    from: `isRemoval: removal || isToBeAbsent(spec)`,
+    to: `isRemoval: isToBeAbsent(spec)`,
+    tests: ["test/state/foreseen/unknown.test.ts"],
+  },
 ];

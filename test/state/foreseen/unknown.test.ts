@@ -142,6 +142,14 @@ describe("a plan does not know", () => {
   });
 });
 
+test("what a package that is not declared any more takes away brings nothing", async () => {
+  const state = new StateFixture(wholeMachine());
+  await planAndApply([[pack("web")]], state);
+  const { plan } = await planAndApply([[gone("/srv/y"), gone("/etc/web/none")]], state);
+  expect(plan.filter((line) => line.includes(" unknown "))).toEqual([]);
+  expect(plan).toContain("web would_change remove");
+});
+
 describe("what follows something unknown", () => {
   test("waits for what that waits for, and settles with it", async () => {
     const conf = file("/etc/web/web.conf", { content: "port 80\n", mode: "0644" });
