@@ -5,13 +5,12 @@ import { silentLogger } from "../../lib/logger.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import type { FrameSocket } from "../../lib/transport/socket.ts";
 
 const log = (message: string) => ({ type: "log" as const, level: "info" as const, message });
 
 /** An orchestrator whose handler of a message waits until it is released, with an agent. */
-async function scene() {
-  const transport = new MemoryTransport();
-  const clock = new FakeClock();
+async function scene({ clock = new FakeClock(), transport = new MemoryTransport() } = {}) {
   const heard: string[] = [];
   let release = (): void => {};
   await transport.start(
@@ -81,4 +80,38 @@ test("is told to be gone after two seconds, whatever a handler still does, and n
   release();
   await transport.stop();
   expect(heard).toEqual(["connected", "one", "disconnected"]);
+});
+
+/** A machine so busy that each frame takes all the time of its turn. */
+class SlowClock extends FakeClock {
+  #readings = 0;
+
+  override monotonic(): number {
+    this.#readings += 1;
+    return super.monotonic() + this.#readings * 10;
+  }
+}
+
+/** Pauses as a WebSocket does whose frames have come in one piece: the rest of them and the end are told all the same. */
+class EagerTransport extends MemoryTransport {
+  override accept(socket: FrameSocket): void {
+    socket.pause = () => {};
+    super.accept(socket);
+  }
+}
+
+test("is heard to the end where its frames were still waiting for their turn", async () => {
+  const busy = { clock: new SlowClock(), transport: new EagerTransport() };
+  const { transport, heard, connect, says, release } = await scene(busy);
+  const agent = await connect();
+  const texts = ["one", "two", "three", "four"];
+  for (const text of texts) agent.say(log(text));
+  agent.socket.close(1000, "");
+  for (const [index] of texts.entries()) {
+    await says(index + 2);
+    release();
+  }
+  await says(6);
+  expect(heard).toEqual(["connected", ...texts, "disconnected"]);
+  await transport.stop();
 });

@@ -100,4 +100,18 @@ export const missedBugs: readonly Bug[] = [
     to: `this.#calls?.take(session.value.operator_id);`,
     tests: ["test/access/limits.test.ts"],
   },
+  {
+    name: "what an agent sent last is not heard where it had to wait for its turn",
+    file: "lib/transport/agent-connection.ts",
+    from: `        this.#channel?.left();\n`,
+    to: ``,
+    tests: ["test/transport/hang-up.test.ts"],
+  },
+  {
+    name: "events of one category come by their types",
+    file: "lib/audit/block-index.ts",
+    from: `sets.every((set) => set.has(place))).sort((a, b) => a - b);`,
+    to: `sets.every((set) => set.has(place)));`,
+    tests: ["test/audit/block-index.test.ts"],
+  },
 ];

@@ -61,11 +61,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let made: ReturnType<typeof makeRepository> | undefined;
 /** Nobody changes it, so one does for all. */
-const repository = (): ReturnType<typeof makeRepository> => (made ??= makeRepository());
+const repository = (): ReturnType<typeof makeRepository> => (made ??= makeRepository("site"));
 
 /** A repository whose commits hold the trees after one another. */
-function makeRepository() {
-  const path = join(folder, "site");
+function makeRepository(name: string) {
+  const path = join(folder, name);
   mkdirSync(path);
   git(path, "init", "--quiet");
   const commits = trees.map((tree) => {
@@ -76,7 +76,7 @@ function makeRepository() {
     return git(path, "rev-parse", "HEAD");
   });
   const [one = "", two = "", three = ""] = commits;
-  return { url: `file://${path}`, one, two, three };
+  return { path, url: `file://${path}`, one, two, three };
 }
 
 function put(folder: string, name: string, content: string): void {
@@ -97,14 +97,14 @@ const look = (path: string): string[] => [
 ];
 
 /** A clone of the first commit whose checkout of the second one ended within its big files. */
-async function cutClone(start: "empty" | "one", blocks = 4) {
-  const from = repository();
+async function cutClone(start: "empty" | "one", blocks = 4, own?: ReturnType<typeof makeRepository>) {
+  const { path: origin, ...from } = own ?? repository();
   const clone = cloneOf(from.url);
   if (start === "one") await clone.run({ revision: from.one });
   clone.limit(blocks);
   const failed = await clone.run({ revision: from.two });
   clone.limit(null);
-  return { ...from, ...clone, failed };
+  return { origin, ...from, ...clone, failed };
 }
 
 // Blocks of a file that fit on the disk: not even the index, and then all but one or two of the big files.
@@ -252,6 +252,18 @@ describe.runIf(hasGit)("what others do in a clone whose checkout was cut", () =>
     put(path, "third", "mine");
     expect(await run({ revision: three })).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
     expect(contentOf(path, "third")).toBe("mine");
+  });
+
+  test.each(starts)("from %s: so is one where a commit that is yet to be fetched has it", async (start) => {
+    const { path, run, plan, origin } = await cutClone(start, 4, makeRepository(`fetched-${start}`));
+    put(origin, "later", "4");
+    git(origin, "add", "--all");
+    git(origin, "commit", "--quiet", "-m", "later");
+    put(path, "later", "mine");
+    // Nothing is fetched for a plan.
+    expect(await plan({})).toMatchObject({ outcome: "would_change" });
+    expect(await run({})).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+    expect(contentOf(path, "later")).toBe("mine");
   });
 
   test("another checkout by hand ends it: what is changed there is theirs", async () => {
