@@ -5,8 +5,8 @@
 import { type Clock, type Timer, toTimestamp } from "../clock.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
-import type { AgentMessage, Attributes } from "../wire/messages.ts";
 import { version as agentVersion } from "../version.ts";
+import type { AgentMessage, Attributes } from "../wire/messages.ts";
 import { collectAttributes } from "./attributes.ts";
 import { CustomAttributes } from "./custom-attributes.ts";
 

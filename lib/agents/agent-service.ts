@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
@@ -19,7 +20,6 @@ import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { Presence } from "./presence.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
 import { Standing } from "./standing.ts";
-import { expectThere } from "./still-there.ts";
 
 /** What other features are to agents, and agents to them: who they are, whom selectors match, who comes and goes. */
 export class AgentService {
@@ -204,4 +204,15 @@ export class AgentService {
     const agent = await this.registry.find(nodeId);
     return agent?.value.name ?? agent?.value.hostname ?? nodeId;
   }
+}
+
+const tombstones = "removed_agents";
+
+/** What to write with what is kept of an agent: it fails the commit where the agent was removed meanwhile. Null where there is no such agent. */
+async function expectThere({ storage }: Pick<Context, "storage">, key: string): Promise<Write | null> {
+  // First: whoever removes the agent after this changes it.
+  const tombstone = await storage.get<JsonObject>(tombstones, key);
+  if ((await storage.get("agents", key)) === null) return null;
+  if (tombstone === null) return { kind: "delete", collection: tombstones, key, expected: 0 };
+  return { kind: "put", collection: tombstones, key, value: tombstone.value, expected: tombstone.revision };
 }

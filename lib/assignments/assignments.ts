@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
-import { allows } from "../callers/allows.ts";
+import { allows } from "../callers/authorizer.ts";
 import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";

@@ -114,6 +114,7 @@ export class WindowRounds {
       const isOfIt = isIn(occurrence, Date.parse(value.starts_at));
       if (!isOfIt || occurrence!.from > now + skewMs) await this.#tellEnd(value, revision);
     }
+    for (const id of this.#over.keys()) if (!book.occurrenceOf(id, now)) this.#over.delete(id);
     for (const [id, standing] of active) {
       const { occurrence } = standing;
       const wasTold = isIn(occurrence, this.#over.get(id)) && occurrence!.to <= now + skewMs;

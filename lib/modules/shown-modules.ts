@@ -1,5 +1,5 @@
 /** What is shown of modules to whom: those who may write them read everything, all others what is not secret. */
-import { allows } from "../callers/allows.ts";
+import { allows } from "../callers/authorizer.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";

@@ -19,6 +19,7 @@ import { type ErrorCode, isOrchestratorError, OrchestratorError } from "../error
 import type { Json } from "../json.ts";
 import { namedOf, parseReference } from "../module-format/module-reference.ts";
 import type { ModuleService } from "../modules/module-service.ts";
+import type { StoredDocument } from "../storage/storage.ts";
 import { readAgentState } from "./agent-states.ts";
 import { droppedBy, groundsOf, modulesOf, presentModules } from "./applied-modules.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
@@ -43,11 +44,11 @@ export interface ScopedCall {
 
 type State = Readonly<AgentStateDocument> | null;
 
-/** An agent, what is known of it, and the applies of what a call removes that have not ended. */
+/** An agent, what is known of it, and the applies that have not ended where a call removes something. */
 interface Agent {
   nodeId: string;
   state: State;
-  ahead: string[];
+  open: readonly StoredDocument<OperationDocument>[];
 }
 
 /** What an assignment brings in one rollout. */
@@ -72,12 +73,12 @@ export class Scopes {
    * What a call is about.
    *
    * @throws {OrchestratorError} What `DesiredStates.of` throws; `NOT_FOUND` for the removal of a module that the agent does not have;
-   * `IN_USE` for that of one which an assignment brings, or which another requires.
+   * `IN_USE` for that of one which an assignment brings, or which another requires, be it one that an open apply brings.
    */
   async ofCall(nodeId: string, call: ScopedCall): Promise<Scoped> {
     // Before what is known of the agent is read: one that ends in between is met there.
-    const ahead = await this.#openAbout(nodeId, call.remove_modules ?? []);
-    const agent = { nodeId, state: await this.#stateOf(nodeId), ahead };
+    const open = (call.remove_modules?.length ?? 0) > 0 ? await this.#openOf(nodeId) : [];
+    const agent = { nodeId, state: await this.#stateOf(nodeId), open };
     const isScoped = (call.modules?.length ?? 0) + (call.remove_modules?.length ?? 0) > 0;
     return isScoped ? this.#named(agent, call) : this.#everything(agent, call);
   }
@@ -99,7 +100,7 @@ export class Scopes {
     const desired = await reader.of(nodeId, { modules, assignment, given, ...besides(state) });
     const isWanted = (name: string): boolean => desired.assignments.has(name);
     const removed = droppedBy(assignment, { state, wanted, isWanted });
-    await this.#requireUnused(removed, state, desired);
+    await this.#requireUnused(removed, { state }, desired);
     const scope = [...wanted, ...removed];
     const grounds = groundsOf(state, { about: wanted, removed });
     return { desired, scope, sources: sourcesOf(desired), grounds };
@@ -117,7 +118,7 @@ export class Scopes {
     return { desired, sources: sourcesOf(desired), grounds: groundsOf(state, { removed }) };
   }
 
-  async #named({ nodeId, state, ahead }: Agent, call: ScopedCall): Promise<Scoped> {
+  async #named({ nodeId, state, open }: Agent, call: ScopedCall): Promise<Scoped> {
     const { modules: texts = [], remove_modules: unwanted = [], params } = call;
     const modules = [...new Set(texts)].map(parseReference);
     requireApart(modules, unwanted);
@@ -130,7 +131,8 @@ export class Scopes {
     requireRemovable(unwanted, state, desired);
     // What an assignment brings, too, is named no longer, and stays for that.
     const removed = unwanted.filter((name) => !desired.assignments.has(name));
-    await this.#requireUnused(removed, state, desired);
+    await this.#requireUnused(removed, { state, open }, desired);
+    const ahead = open.filter(({ value }) => value.modules.some(({ name }) => unwanted.includes(name)));
     const names = modules.map(({ name }) => name);
     const naming = modules.map(({ name, revision }) => {
       const given = desired.callValues.get(name) ?? {};
@@ -148,13 +150,17 @@ export class Scopes {
       named: Object.fromEntries(naming),
       grounds: {
         ...groundsOf(state, { about: params ? [] : names, only_params: true, removed }),
-        ...(ahead.length > 0 && { ahead }),
+        ...(ahead.length > 0 && { ahead: ahead.map(({ key }) => key) }),
       },
     };
   }
 
-  /** Refuses to take away what another module of the agent requires. */
-  async #requireUnused(removed: readonly string[], state: State, desired: DesiredState): Promise<void> {
+  /** Refuses to take away what another module of the agent requires, or one that an open apply brings. */
+  async #requireUnused(
+    removed: readonly string[],
+    { state, open = [] }: Pick<Agent, "state"> & Partial<Agent>,
+    desired: DesiredState,
+  ): Promise<void> {
     if (removed.length === 0) return;
     const staying = new Map(
       [...modulesOf(state)].flatMap(([name, { revision, leaving }]) =>
@@ -162,7 +168,8 @@ export class Scopes {
       ),
     );
     for (const { name, revision } of desired.modules) staying.set(name, revision);
-    for (const [name, revision] of staying) {
+    for (const [name, revision] of [...staying, ...comingWith(open)]) {
+      if (removed.includes(name)) continue;
       const required = (await this.#requiredBy(name, revision)).find((each) => removed.includes(each));
       if (required === undefined) continue;
       throw new OrchestratorError("IN_USE", {
@@ -182,19 +189,25 @@ export class Scopes {
     }
   }
 
-  /** Applies of an agent that may still bring one of these modules. */
-  async #openAbout(nodeId: string, names: readonly string[]): Promise<string[]> {
-    if (names.length === 0) return [];
+  /** Applies of an agent that may still bring what they are to. */
+  async #openOf(nodeId: string): Promise<Agent["open"]> {
     const applies = await newestOf(this.#context.storage, nodeId, "apply");
-    return applies.flatMap(({ key, value }) => {
-      const brings = value.modules.some(({ name }) => names.includes(name));
-      return brings && (isOpen(value) || value.status === "unknown") ? [key] : [];
-    });
+    return applies.filter(({ value }) => isOpen(value) || value.status === "unknown");
   }
 
   async #stateOf(nodeId: string): Promise<State> {
     return (await readAgentState(this.#context.storage, nodeId))?.value ?? null;
   }
+}
+
+/** What open applies bring, and none of those behind takes away again. */
+function comingWith(applies: Agent["open"]): Map<string, number> {
+  const coming = new Map<string, number>();
+  for (const { value } of applies.filter((each) => isOpen(each.value)).toReversed()) {
+    for (const name of Object.keys(value.grounds?.removed ?? {})) coming.delete(name);
+    for (const { name, revision } of value.modules) coming.set(name, revision);
+  }
+  return coming;
 }
 
 const unreadable: readonly ErrorCode[] = ["NOT_FOUND", "MODULE_INVALID", "UNKNOWN_RESOURCE_TYPE"];

@@ -8,7 +8,7 @@
  * was not told of, and the whole output of each stream of which it missed a part. So it is, too, where another process holds the agent
  * and can't be heard for a while.
  */
-import { allows } from "../callers/allows.ts";
+import { allows } from "../callers/authorizer.ts";
 import type { Caller } from "../callers/caller.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Tracked } from "../internal/stream-window.ts";

@@ -53,6 +53,36 @@ describe("a call that removes a module which an apply in line before it brings",
     ).toEqual({});
   });
 
+  test("is refused where that apply, or another one in line, brings what requires it", async () => {
+    await scene.upload("app", { more: "requires: [web]\n" });
+    for (const modules of [["app", "web"], ["app"]]) {
+      const apply = await scene.apply({ modules, ...waits });
+      const removal = scene.apply({ remove_modules: ["web"], ...waits });
+      await expect(removal).rejects.toMatchObject({ code: "IN_USE", details: { used_by: ["app"] } });
+      await scene.fleet.orchestrator.operations.cancel(systemCaller, { operation_id: apply.operation_id });
+    }
+    const removal = await scene.apply({ remove_modules: ["web"], ...waits });
+    await comeBack();
+    expect([await ends(removal), scene.read("web")]).toEqual([["succeeded"], null]);
+  });
+
+  test("is not refused for what goes with it, or before it", async () => {
+    await scene.upload("app", { more: "requires: [web]\n" });
+    await scene.apply({ modules: ["app"], ...waits });
+    await comeBack();
+    await expect.poll(() => scene.read("app")).toBe("1");
+    await scene.agent.agent.stop();
+    const apply = await scene.apply({ modules: ["app", "web"], ...waits });
+    const first = await scene.apply({ remove_modules: ["app"], ...waits });
+    await expect(scene.apply({ remove_modules: ["web"], ...waits })).rejects.toMatchObject({
+      code: "IN_USE",
+    });
+    const both = await scene.apply({ remove_modules: ["app", "web"], ...waits });
+    await comeBack();
+    expect((await ends(apply, first, both)).at(-1)).toBe("succeeded");
+    expect([scene.read("app"), scene.read("web")]).toEqual([null, null]);
+  });
+
   test("leaves it where another call names it afterwards", async () => {
     const before = await scene.apply({ modules: ["web"], ...waits });
     const removal = await scene.apply({ remove_modules: ["web"], ...waits });

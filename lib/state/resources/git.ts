@@ -30,8 +30,8 @@ import {
   wantedCommit,
 } from "./git/clone.ts";
 import { goingWith, refuse } from "./git/folder.ts";
-import { type Checkout, foreignPaths, holdsChanges, requireOwn } from "./git/interrupted-checkout.ts";
-import { hasCommit, storedAddress } from "./git/program.ts";
+import { type Checkout, holdsChanges, remainsOf } from "./git/interrupted-checkout.ts";
+import { storedAddress } from "./git/program.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -174,16 +174,16 @@ async function compare(
   }
   const { commit } = await wantedCommit(spec, machine);
   const { head, interrupted } = found;
-  if (interrupted) {
+  const isMoved = head !== commit;
+  if (interrupted)
     changes.push({ property: "revision", before: `part of ${interrupted.to.join(" and ")}`, after: commit });
-    // What isn't there yet is compared with once it is fetched.
-    const known = (await hasCommit(spec, commit, machine)) ? commit : null;
-    if (!force) await requireOwn(spec, { ...interrupted, wanted: known }, machine);
-  } else if (head !== commit) changes.push({ property: "revision", before: head, after: commit });
-  if (head !== null && !interrupted && (force || head !== commit)) {
+  else if (isMoved) changes.push({ property: "revision", before: head, after: commit });
+  if (head !== null && (force || isMoved)) {
     // Another commit may have anything in their place.
-    const others = head === commit ? spec.others : [];
-    const changed = await localChanges({ ...spec, others }, "no", machine);
+    const others = isMoved ? [] : spec.others;
+    const changed = interrupted
+      ? (await remainsOf(spec, interrupted, machine)).changed
+      : await localChanges({ ...spec, others }, "no", machine);
     if (changed > 0 && !force) throw refuse(path, holdsChanges);
     if (changed > 0) changes.push({ property: "changed_files", before: changed, after: 0 });
   }
@@ -219,8 +219,8 @@ async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): 
 /** How much of a clone would be lost with it. */
 async function countOfOthers(spec: GitSpec, interrupted: Checkout | null, machine: Machine): Promise<number> {
   if (!interrupted) return localChanges(spec, "normal", machine);
-  const { inTheWay, beside } = await foreignPaths(spec, { ...interrupted, wanted: null }, machine);
-  return inTheWay + beside;
+  const { changed, unknown } = await remainsOf(spec, interrupted, machine);
+  return changed + unknown;
 }
 
 const removal: Change = { property: "ensure", before: "present", after: "absent" };

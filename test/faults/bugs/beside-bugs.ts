@@ -24,8 +24,8 @@ export const besideBugs: readonly Bug[] = [
   {
     name: "force overwrites what others declare in a clone",
     file: "lib/state/resources/git.ts",
-    from: `found.head === commit ? spec.others : [];`,
-    to: `found.head === null ? spec.others : [];`,
+    from: `const others = isMoved ? [] : spec.others;`,
+    to: `const others = isMoved ? spec.others : [];`,
     tests: ["test/state/resources/git-shared.test.ts"],
   },
   {

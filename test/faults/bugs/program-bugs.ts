@@ -51,7 +51,7 @@ export const programBugs: readonly Bug[] = [
   },
   {
     name: "git runs as another name of root where somebody else leads",
-    file: "lib/state/resources/git/clone.ts",
+    file: "lib/state/resources/git/folder.ts",
     from: ` || host.users.userId(user) === 0`,
     to: ``,
     tests: gitLines,

@@ -70,7 +70,7 @@ const setUp = [
 /** A checkout, and the note of it that is on disk before the first file changes. */
 function checkout(commit: string, ...options: string[]): string[] {
   return [
-    `git config fleetwright.checkout none ${commit}`,
+    `git config --replace-all fleetwright.checkout none ${commit}`,
     "sync -f .git",
     ["git checkout --quiet --detach", ...options, commit].join(" "),
     "git config --unset-all fleetwright.checkout",
@@ -102,9 +102,10 @@ test.each<[string, JsonObject, string[]]>([
     { submodules: true },
     [
       `git fetch --quiet --no-recurse-submodules origin ${all}`,
-      ...checkout(second),
+      ...checkout(second).slice(0, -1),
       "git submodule --quiet sync --recursive",
       "git submodule --quiet update --init --recursive",
+      ...checkout(second).slice(-1),
     ],
   ],
   [
@@ -112,9 +113,10 @@ test.each<[string, JsonObject, string[]]>([
     { submodules: true, force: true, depth: 2 },
     [
       "git fetch --quiet --no-recurse-submodules --depth=2 origin HEAD",
-      ...checkout(second, "--force"),
+      ...checkout(second, "--force").slice(0, -1),
       "git submodule --quiet sync --recursive",
       "git submodule --quiet update --init --recursive --force --depth=2",
+      ...checkout(second).slice(-1),
     ],
   ],
 ])("a clone is made by its lines, and then on disk: %s", async (_what, more, expected) => {

@@ -364,6 +364,7 @@ describe.skipIf(!here)("on this machine", () => {
     // Git itself refuses a submodule from a path of the machine; so does the resource, unless the machine allows it.
     expect(await run({ submodules: true })).toMatchObject({ code: "COMMAND_FAILED" });
     git(path, ...allow, "submodule", "--quiet", "update", "--init");
+    expect((await run({ submodules: true }))?.outcome).toBe("changed");
     expect((await run({ submodules: true }))?.outcome).toBe("unchanged");
     git(join(path, "sub"), "checkout", "-q", "v1");
     expect((await run({ submodules: true, force: true }))?.changes).toContainEqual({

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { HostCommand, HostCommandResult, HostFiles } from "../../../lib/host/host.ts";
 import type { MemoryProgram } from "../../../lib/host/memory-host.ts";
 
@@ -23,8 +24,13 @@ export function gitPrograms(
       return {};
     },
     sync: () => ({}),
+    // Only what compares a file with the beginnings of what it was to be: here each is written at once.
+    sh: () => ({ exitCode: 1 }),
   };
 }
+
+const none = "0".repeat(40);
+const idOf = (content: string): string => createHash("sha1").update(content).digest("hex");
 
 function removeAll(files: HostFiles, path: string): void {
   const stat = files.stat(path);
@@ -65,6 +71,21 @@ class ModelGit {
         return this.#checkout(rest.at(-1) ?? "");
       case "status":
         return this.#status(rest);
+      case "ls-tree":
+        return { stdout: this.#list(rest.at(-1) ?? "") };
+      case "diff-tree":
+        return { stdout: this.#compare(rest.at(-2) ?? "", rest.at(-1) ?? "") };
+      case "diff-index":
+        return { exitCode: this.#head() === rest.at(-1) ? 0 : 1 };
+      case "hash-object":
+        return {
+          stdout: rest
+            .slice(1)
+            .map((name) => `${idOf(text(this.#files, this.#at(name)))}\n`)
+            .join(""),
+        };
+      case "checkout-index":
+        return this.#restore(rest.slice(rest.indexOf("--") + 1));
       // Nobody makes commits of their own.
       case "log":
         return { stdout: `${this.#head() ?? ""} checkout: moving from main to what was wanted\n` };
@@ -140,13 +161,50 @@ class ModelGit {
         const path = this.#at(name);
         return !this.#files.stat(path) || text(this.#files, path) !== content;
       })
-      .map(([name]) => ` M ${name}\n`);
+      .map(([name]) => name);
     const strange = this.#files
       .list(this.#path)
       .filter((name) => name !== ".git" && !(name in tracked))
       .filter((name) => !excluded.some((path) => path === name || path.startsWith(`${name}/`)));
-    if (rest.includes("--untracked-files=normal")) lines.push(...strange.map((name) => `?? ${name}\n`));
-    return { stdout: lines.join("") };
+    if (rest.includes("--porcelain=v2")) {
+      const changed = lines.map((name) => {
+        const code = this.#files.stat(this.#at(name)) ? ".M" : ".D";
+        return `1 ${code} N... 100644 100644 100644 ${none} ${none} ${name}\0`;
+      });
+      return { stdout: [...changed, ...strange.map((name) => `? ${name}\0`)].join("") };
+    }
+    const told = lines.map((name) => ` M ${name}\n`);
+    if (rest.includes("--untracked-files=normal")) told.push(...strange.map((name) => `?? ${name}\n`));
+    return { stdout: told.join("") };
+  }
+
+  #list(commit: string): string {
+    const tree = Object.entries(this.#objects()[commit] ?? {});
+    return tree.map(([name, content]) => `100644 blob ${idOf(content)}\t${name}\0`).join("");
+  }
+
+  #compare(from: string, to: string): string {
+    const [before = {}, after = {}] = [this.#objects()[from], this.#objects()[to]];
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    const entry = (content: string | undefined): [string, string] =>
+      content === undefined ? ["000000", none] : ["100644", idOf(content)];
+    return names
+      .filter((name) => before[name] !== after[name])
+      .map((name) => {
+        const [[mode, id], [newMode, newId]] = [entry(before[name]), entry(after[name])];
+        return `:${mode} ${newMode} ${id} ${newId} M\0${name}\0`;
+      })
+      .join("");
+  }
+
+  #restore(names: readonly string[]): Answer {
+    const tracked = this.#objects()[this.#head() ?? ""] ?? {};
+    for (const name of names) {
+      const content = tracked[name];
+      if (content === undefined) return { exitCode: 1 };
+      if (!this.#files.stat(this.#at(name))) this.#write(name, content);
+    }
+    return {};
   }
 
   #head(): string | null {

@@ -1,16 +1,26 @@
 /** A clone on the machine: what stands there, which commit is wanted, how to get it. */
-import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
+import { isOrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
 import { act, type Machine } from "../shared/command.ts";
 import { obstacle } from "../shared/obstacle.ts";
 import { removeStaleLocks } from "../shared/stale-locks.ts";
-import { goingWith, hasHead, isBegun, isReadable, refuse, type SharedPlace } from "./folder.ts";
+import {
+  goingWith,
+  hasHead,
+  isBegun,
+  isReadable,
+  refuse,
+  requireOwnWay,
+  type SharedPlace,
+} from "./folder.ts";
 import {
   type Checkout,
+  clearRemains,
   forgetCheckout,
   interruptedCheckout,
   noteCheckout,
-  requireOwn,
+  remainsOf,
+  restoreMissing,
 } from "./interrupted-checkout.ts";
 import {
   askInClone,
@@ -89,18 +99,6 @@ async function clearWay(place: GitPlace, machine: Machine): Promise<void> {
   if (hasHead(place, machine) || !machine.host.files.stat(`${path}/.git/HEAD`)) return;
   const argv = ["rm", "-f", "--", ".git/HEAD"] as const;
   await act({ argv, cwd: path, ...(user !== undefined && { user }) }, { ...machine, staysInRoot: true });
-}
-
-/** Git goes by names, and where it does so as root it could be led anywhere: as another user it gets no further than he. */
-function requireOwnWay({ path, user }: GitPlace, { host }: Machine): void {
-  const uid = host.files.ledBy(path);
-  const isRoot = user === undefined || user === "0" || host.users.userId(user) === 0;
-  if (uid === null || !isRoot) return;
-  const who = host.users.userName(uid) ?? String(uid);
-  const message =
-    `${path} is in a folder that somebody else than root can change (${who}), who could lead git elsewhere: ` +
-    `say "user", so that it does not run as root, or give the folder to root.`;
-  throw new OrchestratorError("HOST_ERROR", { message, details: { path, uid } });
 }
 
 /** The commit that a revision names: itself, or what the repository says of the branch or tag. */
@@ -197,29 +195,30 @@ export async function bringTo(spec: WantedClone, machine: Machine): Promise<void
   await fetchCommit(spec, { commit, ref }, machine);
   const from = await headOf(spec, machine);
   const interrupted = await interruptedCheckout(spec, from, machine);
-  if (interrupted && !force) await requireOwn(spec, { ...interrupted, wanted: commit }, machine);
   const isMoving = interrupted !== null || from !== commit || force || spec.submodules;
   const to = [...(interrupted?.to ?? []).filter((each) => each !== commit), commit];
   if (isMoving) await noteCheckout(spec, { from: interrupted ? interrupted.from : from, to }, machine);
-  await checkOut(spec, { commit, interrupted }, machine);
+  if (interrupted) await clearRemains(spec, { interrupted, isMoved: from !== commit }, machine);
+  // No branch is moved, so that no commit of anybody's is lost.
+  await writeFiles(spec, ["checkout", "--quiet", "--detach", ...(force ? ["--force"] : []), commit], machine);
+  if (interrupted) await restoreMissing(spec, interrupted, machine);
+  if (spec.submodules) await updateSubmodules(spec, interrupted, machine);
   if (isMoving) await forgetCheckout(spec, machine);
 }
 
-async function checkOut(
+async function updateSubmodules(
   spec: WantedClone,
-  { commit, interrupted }: { commit: string; interrupted: Checkout | null },
+  interrupted: Checkout | null,
   machine: Machine,
 ): Promise<void> {
-  const force = spec.force || interrupted ? ["--force"] : [];
-  // What it had brought goes with the next commit only where git knows it.
-  const brought = interrupted?.to.at(-1) ?? commit;
-  if (brought !== commit) await changeClone(spec, ["read-tree", brought], machine);
-  // No branch is moved, so that no commit of anybody's is lost.
-  await writeFiles(spec, ["checkout", "--quiet", "--detach", ...force, commit], machine);
-  if (!spec.submodules) return;
   await changeClone(spec, ["submodule", "--quiet", "sync", "--recursive"], machine);
-  const options = ["--init", "--recursive", ...force, ...depthOption(spec)];
+  const options = ["--init", "--recursive", ...(spec.force ? ["--force"] : []), ...depthOption(spec)];
   await writeFiles(spec, ["submodule", "--quiet", "update", ...options], machine);
+  if (interrupted && (await remainsOf(spec, interrupted, machine)).isDirtyInside)
+    throw refuse(
+      spec.path,
+      "holds a submodule whose files are not all as recorded, which only force overwrites",
+    );
 }
 
 async function fetchCommit(

@@ -64,6 +64,18 @@ export function goingWith({ path, others = [] }: SharedPlace, { host }: Pick<Mac
   return look(path);
 }
 
+/** Git goes by names, and where it does so as root it could be led anywhere: as another user it gets no further than he. */
+export function requireOwnWay({ path, user }: GitPlace, { host }: Files): void {
+  const uid = host.files.ledBy(path);
+  const isRoot = user === undefined || user === "0" || host.users.userId(user) === 0;
+  if (uid === null || !isRoot) return;
+  const who = host.users.userName(uid) ?? String(uid);
+  const message =
+    `${path} is in a folder that somebody else than root can change (${who}), who could lead git elsewhere: ` +
+    `say "user", so that it does not run as root, or give the folder to root.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { path, uid } });
+}
+
 /** The error for what is left alone. */
 export function refuse(what: string, why: string): OrchestratorError {
   return new OrchestratorError("HOST_ERROR", { message: `${what} ${why}.`, details: { path: what } });

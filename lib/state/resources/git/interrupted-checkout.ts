@@ -1,10 +1,18 @@
 /**
  * A checkout that was cut by a kill, a power loss or a full disk. The files that it had written look changed to git, and those of a first
- * one strange. What the commits hold tells them from what somebody else has put there.
+ * one strange. They are told by their content, which the repository has, and taken away, so that git finds nothing in its way that is its own.
  */
-import { createHash } from "node:crypto";
-import type { HostCommand, HostFiles } from "../../../host/host.ts";
-import { ask, attempt, type Machine } from "../shared/command.ts";
+import type { HostCommand } from "../../../host/host.ts";
+import { act, attempt, type Machine } from "../shared/command.ts";
+import {
+  atOnce,
+  contentIds,
+  isBeginning,
+  isKind,
+  isLinkOf,
+  linkMode,
+  type TreeEntry,
+} from "./file-contents.ts";
 import { refuse, type SharedPlace } from "./folder.ts";
 import {
   askInClone,
@@ -12,14 +20,17 @@ import {
   commandFor,
   type GitPlace,
   hasCommit,
-  headOf,
   isWholeHash,
+  writeFiles,
 } from "./program.ts";
 
 const note = "fleetwright.checkout";
 const unborn = "none";
 
-/** Commits that the files of a clone may be of. */
+/** Commits that are kept of those which were tried one after another: the note is the clone's, and so its user's. */
+const mostNoted = 4;
+
+/** A checkout that was begun. */
 export interface Checkout {
   /** What was checked out before; null: nothing. */
   from: string | null;
@@ -29,7 +40,8 @@ export interface Checkout {
 
 /** Says on disk what is about to be checked out, before the first file changes. It stays until all files are written. */
 export async function noteCheckout(place: GitPlace, { from, to }: Checkout, machine: Machine): Promise<void> {
-  await changeClone(place, ["config", note, [from ?? unborn, ...to].join(" ")], machine);
+  const value = [from ?? unborn, ...to.slice(-mostNoted)].join(" ");
+  await changeClone(place, ["config", "--replace-all", note, value], machine);
   // A system that can't sync one disk need not.
   await machine.host.run({ argv: ["sync", "-f", ".git"], cwd: place.path }, machine.signal);
 }
@@ -48,240 +60,219 @@ export async function interruptedCheckout(
   machine: Machine,
 ): Promise<Checkout | null> {
   const { stdout } = await askInClone(place, ["config", "--get", note], { ...machine, codes: [0, 1] });
-  const [from = "", ...noted] = stdout.trim().split(" ");
-  if (![from, ...noted].includes(head ?? unborn)) return null;
-  const [known, ...to] = await Promise.all(
-    [from, ...noted].map((commit) => knownCommit(place, commit, machine)),
-  );
-  const there = to.filter((commit) => commit !== null);
-  return there.length === 0 ? null : { from: known ?? null, to: there };
+  const [from = "", ...to] = stdout
+    .trim()
+    .split(" ")
+    .slice(0, mostNoted + 1);
+  const isKnown = (from === unborn || isWholeHash(from)) && to.length > 0 && to.every(isWholeHash);
+  if (!isKnown || ![from, ...to].includes(head ?? unborn)) return null;
+  for (const commit of [from, ...to])
+    if (commit !== unborn && !(await hasCommit(place, commit, machine))) return null;
+  return { from: from === unborn ? null : from, to };
 }
 
-async function knownCommit(place: GitPlace, commit: string, machine: Machine): Promise<string | null> {
-  return isWholeHash(commit) && (await hasCommit(place, commit, machine)) ? commit : null;
+/** What is left of a checkout. */
+export interface Remains {
+  /** Files that it has written, whole or in part, and that git takes for somebody's. */
+  written: readonly string[];
+  /** How many other files git calls changed. */
+  changed: number;
+  /** How many others it does not know. */
+  unknown: number;
+  /** Whether the index is of another commit than HEAD. */
+  isStaged: boolean;
+  /** Whether a submodule has files that are not as its commit says. */
+  isDirtyInside: boolean;
+}
+
+/** Tells what a checkout has left from what is somebody's. What is missing of its paths is nobody's: git takes away before it writes. What others declare is left out. */
+export async function remainsOf(place: SharedPlace, checkout: Checkout, machine: Machine): Promise<Remains> {
+  const entries = await entriesOf(place, checkout, machine);
+  const found = { written: [] as string[], changed: 0, unknown: 0, isStaged: false, isDirtyInside: false };
+  const candidates: Strange[] = [];
+  for (const strange of await strangePaths(place, machine)) {
+    const entry = entries.get(strange.path);
+    const isStagedByIt = entry?.to.some(({ id }) => id === strange.stagedId) ?? false;
+    found.isStaged ||= isStagedByIt;
+    found.isDirtyInside ||= strange.isDirtyInside;
+    const isOfIt = entry !== undefined && (strange.stagedId === null || isStagedByIt);
+    if (isOfIt && (strange.is === "missing" || strange.is === "staged")) continue;
+    if (isOfIt && strange.is !== "other") candidates.push(strange);
+    else if (strange.is === "unknown") found.unknown += 1;
+    else found.changed += 1;
+  }
+  const written = new Set(await writtenOf(place, candidates, entries, machine));
+  for (const { path, is } of candidates) {
+    if (written.has(path)) found.written.push(path);
+    else if (is === "unknown") found.unknown += 1;
+    else found.changed += 1;
+  }
+  return found;
 }
 
 /** Why a clone is left alone. */
 export const holdsChanges = "holds changed files, which only force overwrites";
 
-/** Refuses what somebody else has put into an interrupted checkout, as far as the wanted commit is known. */
-export async function requireOwn(
-  place: GitPlace,
-  checkout: Checkout & { wanted: string | null },
+/** Takes away what an interrupted checkout has left in the way of the next one. What is somebody's is git's to refuse. */
+export async function clearRemains(
+  place: GitPlace & { force: boolean },
+  { interrupted, isMoved }: { interrupted: Checkout; isMoved: boolean },
   machine: Machine,
 ): Promise<void> {
-  const { inTheWay } = await foreignPaths(place, checkout, machine);
-  if (inTheWay > 0) throw refuse(place.path, holdsChanges);
+  const { written, changed, isStaged } = await remainsOf(place, interrupted, machine);
+  if (changed > 0 && isMoved && !place.force) throw refuse(place.path, holdsChanges);
+  await clearWritten(place, written, machine);
+  const staged = isStaged && (await stagedCommit(place, interrupted, machine));
+  // Only HEAD is left to move.
+  if (staged) await writeFiles(place, ["checkout", "--quiet", "--detach", staged], machine);
 }
 
-/** What somebody else has put into a clone whose checkout was interrupted. */
-export interface ForeignPaths {
-  /** Changed, or new where the wanted commit has something: only force overwrites it. */
-  inTheWay: number;
-  /** New, and in nobody's way. */
-  beside: number;
-}
-
-/**
- * Tells what of a clone comes from none of the commits, and is not a file that was cut while it was written. What was deleted can't be told from
- * what git took away; it is nobody's. What others declare is left out.
- */
-export async function foreignPaths(
-  place: SharedPlace,
-  { from, to, wanted }: Checkout & { wanted: string | null },
+/** The commit whose index git has written, when it was cut before it moved HEAD; null where the index is of none. */
+async function stagedCommit(
+  place: GitPlace,
+  { from, to }: Checkout,
   machine: Machine,
-): Promise<ForeignPaths> {
-  const paths = await changedPaths(place, machine);
-  const commits = from === null ? to : [from, ...to];
-  const entries = await entriesOf(place, commits, new Set(paths.map(({ path }) => path)), machine);
-  const strange = paths.filter(({ path, isUntracked }) => isUntracked && !entries.has(path));
-  const changed = paths.filter((each) => !strange.includes(each));
-  const colliding = await countColliding(
-    place,
-    strange.map(({ path }) => path),
-    wanted,
-    machine,
-  );
-  const found = { inTheWay: colliding, beside: strange.length - colliding };
-  const files: string[] = [];
-  for (const { path } of changed) {
-    const known = entries.get(path) ?? [];
-    const submodules = known.filter(isSubmodule).map(({ id }) => id);
-    if (submodules.length === 0) files.push(path);
-    else {
-      const { inTheWay, beside } = await foreignInSubmodule(place, path, submodules, machine);
-      found.inTheWay += inTheWay;
-      found.beside += beside;
+): Promise<string | null> {
+  for (const commit of [...to, ...(from === null ? [] : [from])].reverse()) {
+    const args = ["diff-index", "--cached", "--quiet", commit];
+    if ((await askInClone(place, args, { ...machine, codes: [0, 1] })).exitCode === 0) return commit;
+  }
+  return null;
+}
+
+/** Takes away what a checkout has written, as the user whose clone it is. */
+async function clearWritten(
+  { path, user }: GitPlace,
+  written: readonly string[],
+  machine: Machine,
+): Promise<void> {
+  for (let at = 0; at < written.length; at += atOnce) {
+    const paths = written.slice(at, at + atOnce).map((each) => `./${each}`);
+    const argv: HostCommand["argv"] = ["rm", "-f", "--", ...paths];
+    await act({ argv, cwd: path, ...(user !== undefined && { user }) }, { ...machine, staysInRoot: true });
+  }
+}
+
+/** Writes what is missing of a checkout's paths, once HEAD is where it is to be: git leaves alone what it finds deleted. */
+export async function restoreMissing(place: GitPlace, checkout: Checkout, machine: Machine): Promise<void> {
+  const entries = await entriesOf(place, checkout, machine);
+  const strange = await strangePaths(place, machine);
+  const missing = strange.filter(({ path, is }) => is === "missing" && entries.has(path));
+  for (let at = 0; at < missing.length; at += atOnce) {
+    const paths = missing.slice(at, at + atOnce).map(({ path }) => path);
+    await writeFiles(place, ["checkout-index", "--quiet", "--index", "--", ...paths], machine);
+  }
+}
+
+/** By path, what a checkout may have written there, and what stood there before it. */
+type Entries = ReadonlyMap<string, { to: readonly TreeEntry[]; from: TreeEntry | null }>;
+
+/** The paths that a checkout changes. */
+async function entriesOf(place: GitPlace, { from, to }: Checkout, machine: Machine): Promise<Entries> {
+  const entries = new Map<string, { to: TreeEntry[]; from: TreeEntry | null }>();
+  for (const commit of to) {
+    for (const { path, before, after } of await changesOf(place, from, commit, machine)) {
+      const known = entries.get(path) ?? { to: [], from: before };
+      entries.set(path, known);
+      if (after) known.to.push(after);
     }
   }
-  found.inTheWay += await countForeign(place, files, entries, machine);
-  return found;
-}
-
-/** What is at a path in the tree of a commit. */
-interface TreeEntry {
-  mode: string;
-  id: string;
-}
-
-/** By path, what is there in the commits. */
-type Entries = ReadonlyMap<string, readonly TreeEntry[]>;
-
-const isFile = ({ mode }: TreeEntry): boolean => mode.startsWith("10");
-const isLink = ({ mode }: TreeEntry): boolean => mode.startsWith("12");
-const isSubmodule = ({ mode }: TreeEntry): boolean => mode.startsWith("16");
-
-/** What git calls changed or does not know, without what is no longer there. */
-async function changedPaths(
-  { others = [], ...place }: SharedPlace,
-  machine: Machine,
-): Promise<{ path: string; isUntracked: boolean }[]> {
-  const args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
-  const { stdout } = await askInClone(place, [...args, "--ignore-submodules=none"], machine);
-  return stdout
-    .split("\0")
-    .filter((line) => line !== "" && !isDeletion(line.slice(0, 2)))
-    .map((line) => ({ path: line.slice(3).replace(/\/$/, ""), isUntracked: line.startsWith("??") }))
-    .filter((each) => !others.some((other) => `${place.path}/${each.path}/`.startsWith(`${other}/`)));
-}
-
-/** What stands in its place is told by itself. */
-function isDeletion(code: string): boolean {
-  return code === "D " || code.endsWith("D");
-}
-
-async function entriesOf(
-  place: GitPlace,
-  commits: readonly string[],
-  paths: ReadonlySet<string>,
-  machine: Machine,
-): Promise<Entries> {
-  const entries = new Map<string, TreeEntry[]>();
-  if (paths.size === 0) return entries;
-  for (const commit of commits) {
-    for (const { path, ...entry } of await treeOf(place, commit, machine))
-      if (paths.has(path)) entries.set(path, [...(entries.get(path) ?? []), entry]);
-  }
+  // Back to where it came from.
+  if (from !== null && to.includes(from))
+    for (const entry of entries.values()) if (entry.from) entry.to.push(entry.from);
   return entries;
 }
 
-async function treeOf(
+async function changesOf(
   place: GitPlace,
-  commit: string,
+  from: string | null,
+  to: string,
   machine: Machine,
-): Promise<(TreeEntry & { path: string })[]> {
-  const { stdout } = await askInClone(place, ["ls-tree", "-r", "-z", "--full-tree", commit], machine);
-  const lines = stdout.matchAll(/(\d+) \S+ ([0-9a-f]+)\t([^\0]*)\0/g);
-  return [...lines].map(([, mode = "", id = "", path = ""]) => ({ mode, id, path }));
+): Promise<{ path: string; before: TreeEntry | null; after: TreeEntry | null }[]> {
+  if (from === null) {
+    const { stdout } = await askInClone(place, ["ls-tree", "-r", "-z", "--full-tree", to], machine);
+    const lines = stdout.matchAll(/(\d+) \S+ ([0-9a-f]+)\t([^\0]*)\0/g);
+    return Array.from(lines, ([, mode = "", id = "", path = ""]) => ({
+      path,
+      before: null,
+      after: { mode, id },
+    }));
+  }
+  const { stdout } = await askInClone(place, ["diff-tree", "-r", "-z", "--no-renames", from, to], machine);
+  const lines = stdout.matchAll(/:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) [A-Z]\0([^\0]*)\0/g);
+  return Array.from(lines, ([, mode = "", newMode = "", id = "", newId = "", path = ""]) => ({
+    path,
+    before: toEntry(mode, id),
+    after: toEntry(newMode, newId),
+  }));
 }
 
-/** A checkout is followed by that of the submodules, whose commits it says. */
-async function foreignInSubmodule(
-  place: GitPlace,
-  path: string,
-  ids: readonly string[],
-  machine: Machine,
-): Promise<ForeignPaths> {
-  const inside = { ...place, path: `${place.path}/${path}` };
-  if (machine.host.files.stat(inside.path)?.kind !== "directory") return { inTheWay: 1, beside: 0 };
-  if (!machine.host.files.stat(`${inside.path}/.git`)) return { inTheWay: 0, beside: 0 };
-  const known = await Promise.all(ids.map((id) => knownCommit(inside, id, machine)));
-  const to = known.filter((id) => id !== null);
-  const from = await headOf(inside, machine);
-  return foreignPaths(inside, { from, to, wanted: to.at(-1) ?? null }, machine);
+function toEntry(mode: string, id: string): TreeEntry | null {
+  return /^0+$/.test(mode) ? null : { mode, id };
 }
 
-async function countForeign(
+/** A path that is not as git knows it. "other": in no way that an interrupted checkout leaves. */
+interface Strange {
+  path: string;
+  is: "missing" | "changed" | "staged" | "unknown" | "other";
+  /** What the index has there, where HEAD has something else. */
+  stagedId: string | null;
+  /** Of a submodule: whether its files are not as its commit has them. */
+  isDirtyInside: boolean;
+}
+
+async function strangePaths({ others = [], ...place }: SharedPlace, machine: Machine): Promise<Strange[]> {
+  const args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
+  const { stdout } = await askInClone(place, [...args, "--ignore-submodules=none"], machine);
+  return stdout
+    .split("\0")
+    .filter((line) => line !== "")
+    .map((line): Strange => {
+      const none = { stagedId: null, isDirtyInside: false };
+      if (line.startsWith("? ")) return { ...none, path: line.slice(2), is: "unknown" };
+      const [kind, code = "", submodule = "", ...rest] = line.split(" ");
+      // Behind three modes and two ids. Of one that is unmerged it does not matter where it is.
+      const path = rest.slice(5).join(" ");
+      const isDirtyInside = submodule.startsWith("S") && submodule[2] === "M";
+      if (kind !== "1" || submodule.startsWith("S")) return { ...none, path, is: "other", isDirtyInside };
+      const isStaged = !code.startsWith(".") && !code.startsWith("D");
+      return { ...none, path, is: stateOf(code), stagedId: isStaged ? (rest[4] ?? null) : null };
+    })
+    .filter((each) => !others.some((other) => `${place.path}/${each.path}/`.startsWith(`${other}/`)));
+}
+
+/** How a path stands by git's two letters for it: the one of the index, and the one of its file. */
+function stateOf(code: string): Strange["is"] {
+  if (code === "D." || code.endsWith("D")) return "missing";
+  if (code.endsWith("M") || code.endsWith("T")) return "changed";
+  return code.endsWith(".") ? "staged" : "other";
+}
+
+/** Which of these paths hold what a checkout wrote there, or the first part of it. */
+async function writtenOf(
   place: GitPlace,
-  paths: readonly string[],
+  candidates: readonly Strange[],
   entries: Entries,
   machine: Machine,
-): Promise<number> {
+): Promise<string[]> {
   const { files } = machine.host;
-  const written = paths.filter((path) => {
+  const paths = candidates.map(({ path }) => path);
+  const filled = paths.filter((path) => {
     const stat = files.stat(`${place.path}/${path}`);
     return stat?.kind === "file" && stat.sizeBytes > 0;
   });
-  const ids = await contentIds(place, written, machine);
-  let foreign = 0;
-  for (const path of paths) {
-    const known = entries.get(path) ?? [];
-    if (isOneOf(known, { at: `${place.path}/${path}`, id: ids.get(path) }, files)) continue;
-    if (!ids.has(path) || !(await isBeginning(place, path, known, machine))) foreign += 1;
+  const ids = await contentIds(place, filled, machine);
+  const written: string[] = [];
+  for (const { path, is } of candidates) {
+    const { to = [], from = null } = entries.get(path) ?? {};
+    // A file that was to be taken away, and could not be.
+    const known = is === "unknown" && from ? [...to, from] : to;
+    const ofKind = known.filter((entry) => isKind(entry, `${place.path}/${path}`, files));
+    const id = ids.get(path);
+    const isLink = ofKind.some(({ mode }) => mode === linkMode);
+    const isWhole = !isLink && ofKind.some((entry) => id === undefined || id === entry.id);
+    const isPart = isLink ? isLinkOf : isBeginning;
+    if (isWhole || (ofKind.length > 0 && (await isPart(place, path, ofKind, machine)))) written.push(path);
   }
-  return foreign;
-}
-
-/** Whether one of the entries stands there. An empty file is one that nothing was written into. */
-function isOneOf(
-  known: readonly TreeEntry[],
-  { at, id }: { at: string; id: string | undefined },
-  files: HostFiles,
-): boolean {
-  const kind = files.stat(at)?.kind;
-  if (kind === "symlink")
-    return known.some((entry) => isLink(entry) && linkId(files.readLink(at), entry) === entry.id);
-  return kind === "file" && known.some((entry) => isFile(entry) && (id === undefined || id === entry.id));
-}
-
-/** The id that git gives a link: a hash of its target, of the kind that the repository uses. */
-function linkId(target: string, { id }: TreeEntry): string {
-  const bytes = Buffer.from(target);
-  const hash = createHash(id.length === 40 ? "sha1" : "sha256");
-  return hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
-}
-
-/** What git would call the content of each file, if it were added. */
-async function contentIds(
-  place: GitPlace,
-  paths: readonly string[],
-  machine: Machine,
-): Promise<Map<string, string>> {
-  const ids = new Map<string, string>();
-  for (let at = 0; at < paths.length; at += 200) {
-    const some = paths.slice(at, at + 200);
-    const lines = (await askInClone(place, ["hash-object", "--", ...some], machine)).stdout.split("\n");
-    for (const [index, path] of some.entries()) ids.set(path, lines[index] ?? "");
-  }
-  return ids;
-}
-
-const comparing =
-  'test "$(git cat-file --filters --path="$1" "$2" | head -c "$3" | git hash-object --stdin)" = ' +
-  '"$(git hash-object --no-filters -- "$1")"';
-
-/** Whether a file is the first part of one of its contents: it was cut while it was written. */
-async function isBeginning(
-  place: GitPlace,
-  path: string,
-  known: readonly TreeEntry[],
-  machine: Machine,
-): Promise<boolean> {
-  const size = machine.host.files.stat(`${place.path}/${path}`)?.sizeBytes ?? 0;
-  for (const { id } of known.filter(isFile)) {
-    const argv: HostCommand["argv"] = ["sh", "-c", comparing, "sh", path, id, String(size)];
-    const command = { ...commandFor(place, []), argv, cwd: place.path };
-    if ((await ask(command, { ...machine, staysInRoot: true }, [0, 1])).exitCode === 0) return true;
-  }
-  return false;
-}
-
-/** How many of what git does not know stand where a commit has something, be it a folder, or within what is a file there. */
-async function countColliding(
-  place: GitPlace,
-  paths: readonly string[],
-  commit: string | null,
-  machine: Machine,
-): Promise<number> {
-  if (paths.length === 0 || commit === null) return 0;
-  const wanted = new Set((await treeOf(place, commit, machine)).map(({ path }) => path));
-  const folders = new Set([...wanted].flatMap(foldersAbove));
-  return paths.filter(
-    (path) => wanted.has(path) || folders.has(path) || foldersAbove(path).some((above) => wanted.has(above)),
-  ).length;
-}
-
-function foldersAbove(path: string): string[] {
-  const parts = path.split("/");
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+  return written;
 }

@@ -83,13 +83,14 @@ export async function askOrNull(
   return exitCode === 0 ? stdout.trim() : null;
 }
 
-/**
- * Lets git write files. Where it can't write one, as on a full disk, it goes on with the others and ends with 0 all the same.
- * An external filter that is not required may fail.
- */
+/** What git says of a file that it could not write or take away; a filter of the repository may say anything else. */
+const unwritten =
+  /^(?:error: (?:unable to (?:create (?:file|symlink)|write file|read sha1 file|stat|unlink)|cannot create|unknown file mode|.* is a directory$)|warning: unable to unlink)/;
+
+/** Lets git write files. Where it can't write one, as on a full disk, it goes on with the others and ends with 0 all the same. */
 export async function writeFiles(place: GitPlace, args: readonly string[], machine: Machine): Promise<void> {
   const { stderr } = await changeClone(place, args, machine);
-  const line = stderr.split("\n").find((each) => /^error: (?!external filter )/.test(each));
+  const line = stderr.split("\n").find((each) => unwritten.test(each));
   if (line === undefined) return;
   const message = `git left files unwritten: ${withoutCredentials(startOf(line, 300))}.`;
   const details = { program: "git", exit_code: 0, signal: null };
