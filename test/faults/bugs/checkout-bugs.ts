@@ -91,4 +91,11 @@ export const checkoutBugs: readonly Bug[] = [
     to: `for (const [name, revision] of [...staying]) {`,
     tests: ["test/operations/removal-behind.test.ts"],
   },
+  {
+    name: "a checkout that was cut behind the index of a commit that only takes away is not ended",
+    file,
+    from: ` || (entry !== undefined && strange.is === "staged")`,
+    to: ``,
+    tests: finished,
+  },
 ];

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { cutClone, look, put, repository, sized, starts } from "../../support/cut-clone.ts";
+import { cutClone, look, makeRepository, put, repository, sized, starts } from "../../support/cut-clone.ts";
 import { cloneOf, git } from "../../support/git-clone.ts";
 import { hasPrograms } from "../../support/programs.ts";
 
@@ -104,5 +104,20 @@ describe.runIf(hasGit)("a checkout that a kill or a power loss has cut", () => {
     utimesSync(lock, 1, 1);
     expect(await run({ revision: two })).toMatchObject({ outcome: "changed" });
     expect(look(path)).toEqual([two, "", ""]);
+  });
+
+  test("behind the index of a commit that only takes away, gives way to what was there before", async () => {
+    const own = makeRepository("less");
+    git(own.path, "rm", "--quiet", "third");
+    git(own.path, "commit", "--quiet", "-m", "less");
+    const less = git(own.path, "rev-parse", "HEAD");
+    for (const revision of [own.three, less, own.one]) {
+      const { path, run } = cloneOf(own.url);
+      await run({ revision: own.three });
+      git(path, "config", "fleetwright.checkout", `${own.three} ${less}`);
+      git(path, "read-tree", "-u", "--reset", less);
+      expect(await run({ revision })).toMatchObject({ outcome: "changed" });
+      expect(look(path)).toEqual([revision, "", ""]);
+    }
   });
 });

@@ -93,7 +93,7 @@ export async function remainsOf(place: SharedPlace, checkout: Checkout, machine:
   for (const strange of await strangePaths(place, machine)) {
     const entry = entries.get(strange.path);
     const isStagedByIt = entry?.to.some(({ id }) => id === strange.stagedId) ?? false;
-    found.isStaged ||= isStagedByIt;
+    found.isStaged ||= isStagedByIt || (entry !== undefined && strange.is === "staged");
     found.isDirtyInside ||= strange.isDirtyInside;
     const isOfIt = entry !== undefined && (strange.stagedId === null || isStagedByIt);
     if (isOfIt && (strange.is === "missing" || strange.is === "staged")) continue;
@@ -122,7 +122,7 @@ export async function clearRemains(
   const { written, changed, isStaged } = await remainsOf(place, interrupted, machine);
   if (changed > 0 && isMoved && !place.force) throw refuse(place.path, holdsChanges);
   await clearWritten(place, written, machine);
-  const staged = isStaged && (await stagedCommit(place, interrupted, machine));
+  const staged = isStaged && !place.force && (await stagedCommit(place, interrupted, machine));
   // Only HEAD is left to move.
   if (staged) await writeFiles(place, ["checkout", "--quiet", "--detach", staged], machine);
 }
@@ -215,7 +215,7 @@ function toEntry(mode: string, id: string): TreeEntry | null {
 interface Strange {
   path: string;
   is: "missing" | "changed" | "staged" | "unknown" | "other";
-  /** What the index has there, where HEAD has something else. */
+  /** What the index has there, where HEAD has something else or nothing. */
   stagedId: string | null;
   /** Of a submodule: whether its files are not as its commit has them. */
   isDirtyInside: boolean;
@@ -243,7 +243,7 @@ async function strangePaths({ others = [], ...place }: SharedPlace, machine: Mac
 
 /** How a path stands by git's two letters for it: the one of the index, and the one of its file. */
 function stateOf(code: string): Strange["is"] {
-  if (code === "D." || code.endsWith("D")) return "missing";
+  if (code.endsWith("D")) return "missing";
   if (code.endsWith("M") || code.endsWith("T")) return "changed";
   return code.endsWith(".") ? "staged" : "other";
 }
