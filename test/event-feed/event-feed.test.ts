@@ -141,10 +141,18 @@ describe("a stream ends with the right to read it", () => {
     expect(await ended).toEqual({ done: true, value: undefined });
   });
 
-  it("also when the session ended just before the stream began", async () => {
+  it("does not begin where somebody ended the session just before", async () => {
     await using test = await createTestOrchestrator();
     const { caller } = await test.signIn("Viewer");
     await test.orchestrator.access.signOut(caller);
+    const stream = test.orchestrator.events.stream(caller, { types: ["module.*"] });
+    await expect(stream.next()).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  it("also when the session was over just before the stream began", async () => {
+    await using test = await createTestOrchestrator();
+    const { caller } = await test.signIn("Viewer");
+    await test.clock.advance(3_600_000);
     const stream = test.orchestrator.events.stream(caller, { types: ["module.*"] });
     await next(stream);
     expect(await stream.next()).toEqual({ done: true, value: undefined });
