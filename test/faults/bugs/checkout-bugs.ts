@@ -71,13 +71,6 @@ export const checkoutBugs: readonly Bug[] = [
     tests: others,
   },
   {
-    name: "a note that somebody made has a thousand programs started",
-    file,
-    from: `    .slice(0, mostNoted + 1);\n`,
-    to: `    .slice(0);\n`,
-    tests: others,
-  },
-  {
     name: "that somebody made a file a program is undone with a checkout",
     file: "lib/state/resources/git/file-contents.ts",
     from: `mode === ((stat.mode & 0o100) === 0 ? "100644" : "100755")`,
