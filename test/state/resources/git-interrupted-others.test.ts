@@ -104,7 +104,7 @@ describe.runIf(hasGit)("what git itself would leave alone", () => {
         "mine",
       ],
       ["an ignored file", "mine.log", (path) => put(path, ".git/info/exclude", "*.log\n"), "mine"],
-      ["the right to run a file", "same", () => {}, "1"],
+      ["the right to run a file", "a/small", () => {}, "2"],
     ];
 
   test.each(hidden)("stays when a checkout that was cut is finished: %s", async (_, name, hide, content) => {
