@@ -119,7 +119,6 @@ export class LinkConnection {
     socket.listen({
       frame: (frame) => this.#receive(frame, () => handshake.receive(frame), earlier),
       closed: (code, reason) => {
-        this.#channel?.left();
         const message = `closed by the orchestrator (${code}${reason && ` ${reason}`})`;
         const retryMs = retryMsOf(reason);
         this.#end({ code: null, message, ...(retryMs !== null && { retryMs }) });
