@@ -32,6 +32,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/runs",
     "test/maintenance/frozen-machines.test.ts",
     "test/maintenance/held-work.test.ts",
+    "test/maintenance/override-window.test.ts",
+    "test/schedules/unreadable.test.ts",
   ],
   "lib/selectors": ["test/selectors"],
   // Before the room that holds them: all of its tests at once need more memory than there is.

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "fleetwright/testing";
+import { toTimestamp } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { saveTargets } from "../../lib/rollouts/targets.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { retentionNow } from "../../lib/upkeep/retention.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 import { OldOperations } from "../support/retention.ts";
 
@@ -108,6 +110,23 @@ describe("of rollouts that have ended", () => {
     await rounds(old);
     expect([await old.ids(), await keys(old, "rollouts")]).toEqual([[], []]);
   });
+
+  it.each([
+    [0, "stays"],
+    [1, "goes"],
+  ])(
+    "one that ended %i ms before the oldest time that is kept %s, whenever it began",
+    async (ms, becomes) => {
+      const old = await opened();
+      const rollout_id = await addRollout(old);
+      await age(old, 95);
+      const { before } = await retentionNow(old.context);
+      const stored = await old.storage.get<JsonObject>("rollouts", rollout_id);
+      await old.put("rollouts", rollout_id, { ...stored!.value, finished_at: toTimestamp(before - ms) });
+      for await (const _ of old.rollouts.retention.round());
+      expect(await keys(old, "rollouts")).toEqual(becomes === "stays" ? [rollout_id] : []);
+    },
+  );
 
   it("one stays that changes in the very moment in which it would go", async () => {
     const clock = new FakeClock();

@@ -137,4 +137,25 @@ export const roomsBugs: readonly Bug[] = [
     to: `isRemoval: isToBeAbsent(spec)`,
     tests: ["test/state/foreseen/unknown.test.ts"],
   },
+  {
+    name: "who waited for the end of a rollout stays in memory",
+    file: "lib/rollouts/rollout-ends.ts",
+    from: `      if (waiting.count === 0) this.#waiting.delete(rolloutId);\n`,
+    to: ``,
+    tests: ["test/rollouts/rollout-ends.test.ts"],
+  },
+  {
+    name: "a group is cut that just fits",
+    file: "lib/rollouts/rollout-groups.ts",
+    from: `size > groupSize`,
+    to: `size >= groupSize`,
+    tests: ["test/rollouts/rollout-groups.test.ts"],
+  },
+  {
+    name: "a rollout goes a moment too early",
+    file: "lib/rollouts/rollout-retention.ts",
+    from: `Date.parse(finished_at ?? "") >= before`,
+    to: `Date.parse(finished_at ?? "") > before`,
+    tests: ["test/rollouts/rollout-retention.test.ts"],
+  },
 ];
