@@ -39,7 +39,7 @@ export class AgentAnswers {
   async reply(nodeId: string, { id, error }: MessageOf<AgentMessage, "reply">): Promise<void> {
     const conclusion = this.#parts.inquiries.conclude(nodeId, id, error);
     if (conclusion) await this.#parts.end(conclusion.operationId, conclusion.outcome);
-    const running = this.#parts.lanes.of(nodeId).running;
+    const running = this.#parts.lanes.runningOf(nodeId);
     if (id === running?.commandId) this.#parts.lanes.answered(nodeId, error?.code ?? null);
     if (!error || !running || (id !== running.commandId && id !== running.cancelId)) return;
     const isLate = error.code === "COMMAND_EXPIRED";
@@ -53,7 +53,7 @@ export class AgentAnswers {
 
   /** Whether an operation is what an agent runs now: of any other it has nothing to tell. */
   isRunning(nodeId: string, operationId: string | null): boolean {
-    return this.#parts.lanes.of(nodeId).running?.operationId === operationId;
+    return this.#parts.lanes.runningOf(nodeId)?.operationId === operationId;
   }
 
   /** An agent tells what it has done so far of the operation that it was given. */

@@ -143,7 +143,7 @@ export class Dispatcher {
 
   /** An agent may not be given work any more: what waits for it ends. */
   dismissed(nodeId: string): void {
-    for (const id of this.#lanes.of(nodeId).queue) this.#work.do(() => this.#end(id, rejected));
+    for (const id of this.#lanes.dismiss(nodeId)) this.#work.do(() => this.#end(id, rejected));
   }
 
   /** Ends an operation that still waits; false where it does not. */
@@ -160,7 +160,7 @@ export class Dispatcher {
   }
 
   async #resume(nodeId: string): Promise<void> {
-    const { running } = this.#lanes.of(nodeId);
+    const running = this.#lanes.runningOf(nodeId);
     const operation = running && (await this.#store.find(running.operationId));
     if (operation?.status === "running") await this.#tell(operation);
     await this.#inquiries.askAll(nodeId);
@@ -192,7 +192,7 @@ export class Dispatcher {
         }
       }
     } finally {
-      lane.taking = false;
+      this.#lanes.taken(nodeId);
     }
   }
 
@@ -249,7 +249,7 @@ export class Dispatcher {
   }
 
   async #command(operation: Operation, how: "run" | "ask" = "run"): Promise<void> {
-    const { running } = this.#lanes.of(operation.node_id);
+    const running = this.#lanes.runningOf(operation.node_id);
     const id = this.#commands.nextId();
     // What is asked is late on purpose: that is no sign of a clock that is wrong.
     if (running?.operationId === operation.operation_id)
@@ -274,7 +274,7 @@ export class Dispatcher {
   }
 
   async #sendCancel(operation: Operation): Promise<void> {
-    const { running } = this.#lanes.of(operation.node_id);
+    const running = this.#lanes.runningOf(operation.node_id);
     const id = this.#commands.nextId();
     if (running?.operationId === operation.operation_id) running.cancelId = id;
     await this.#commands.cancel(id, operation);

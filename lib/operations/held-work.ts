@@ -153,7 +153,7 @@ export class HeldWork {
   #running(): number {
     const { lanes } = this.#parts;
     const running = [...this.#released].filter(
-      ([id, nodeId]) => lanes.of(nodeId).running?.operationId === id,
+      ([id, nodeId]) => lanes.runningOf(nodeId)?.operationId === id,
     );
     this.#released = new Map(running);
     return running.length;

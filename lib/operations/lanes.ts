@@ -51,12 +51,35 @@ export class Lanes {
     else this.#refusing.refused(nodeId, refusal);
   }
 
+  /** What an agent does; null where that is nothing. */
+  runningOf(nodeId: string): Running | null {
+    return this.#lanes.get(nodeId)?.running ?? null;
+  }
+
+  /** The line of an agent, to change it. */
   of(nodeId: string): Lane {
     const known = this.#lanes.get(nodeId);
     if (known) return known;
     const lane: Lane = { queue: [], running: null, taking: false, asked: false };
     this.#lanes.set(nodeId, lane);
     return lane;
+  }
+
+  /** Nobody takes from the line of an agent any more. It is kept only while there is something in it: agents come and go. */
+  taken(nodeId: string): void {
+    this.of(nodeId).taking = false;
+    this.#rest(nodeId);
+  }
+
+  /** An agent gets no work any more, whatever it refused. Returns what waits for it. */
+  dismiss(nodeId: string): readonly string[] {
+    this.#refusing.forget(nodeId);
+    return this.#lanes.get(nodeId)?.queue ?? [];
+  }
+
+  #rest(nodeId: string): void {
+    const { queue, running, taking } = this.of(nodeId);
+    if (queue.length === 0 && running === null && !taking) this.#lanes.delete(nodeId);
   }
 
   /** Puts an operation at the end of the line of its agent. What it may overtake is looked at again. */
@@ -100,7 +123,7 @@ export class Lanes {
 
   /** The first in line that may begin. What its agent is asked about holds up nobody either. */
   head(nodeId: string, asked: { isUnanswered(operationId: string): boolean }): string | undefined {
-    return this.of(nodeId).queue.find((id) => !this.isHeld(id) && !asked.isUnanswered(id));
+    return this.#lanes.get(nodeId)?.queue.find((id) => !this.isHeld(id) && !asked.isUnanswered(id));
   }
 
   /** What was held may begin. */
@@ -120,9 +143,11 @@ export class Lanes {
   end(nodeId: string, operationId: string): void {
     this.leave(nodeId, operationId);
     const lane = this.of(nodeId);
-    if (lane.running?.operationId !== operationId) return;
-    lane.running = null;
-    for (const id of lane.queue) this.#patient.delete(id);
+    if (lane.running?.operationId === operationId) {
+      lane.running = null;
+      for (const id of lane.queue) this.#patient.delete(id);
+    }
+    this.#rest(nodeId);
   }
 
   /** The agents for which something waits. */

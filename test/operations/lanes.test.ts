@@ -113,3 +113,23 @@ test("an agent refuses whatever it is sent until it takes something", () => {
   lanes.answered("a", null);
   expect(lanes.refusing()).toEqual([]);
 });
+
+test("the line of an agent is one and the same while somebody takes from it, or something runs", () => {
+  const running = { operationId: "1", commandId: null, cancelId: null, deadlineAt: 0, isDoubted: false };
+  const line = lanes.of("a");
+  line.taking = true;
+  lanes.end("a", "0");
+  expect(lanes.of("a")).toBe(line);
+  line.running = running;
+  lanes.taken("a");
+  expect([lanes.of("a"), line.taking, lanes.runningOf("a")]).toEqual([line, false, running]);
+  lanes.end("a", "1");
+  expect([lanes.runningOf("a"), lanes.of("a") === line]).toEqual([null, false]);
+});
+
+test("an agent that gets no work any more is none that refuses it, and what waits for it is told", () => {
+  for (let time = 0; time < 3; time += 1) lanes.answered("a", "STORAGE_FULL");
+  for (const id of ["1", "2"]) join(operationOf(id));
+  expect(lanes.refusing()).toEqual([{ node_id: "a", code: "STORAGE_FULL" }]);
+  expect([lanes.dismiss("a"), lanes.dismiss("b"), lanes.refusing()]).toEqual([["1", "2"], [], []]);
+});

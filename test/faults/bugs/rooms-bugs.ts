@@ -158,4 +158,32 @@ export const roomsBugs: readonly Bug[] = [
     to: `Date.parse(finished_at ?? "") > before`,
     tests: ["test/rollouts/rollout-retention.test.ts"],
   },
+  {
+    name: "the line of an agent that is gone stays in memory",
+    file: "lib/operations/lanes.ts",
+    from: `    if (queue.length === 0 && running === null && !taking) this.#lanes.delete(nodeId);\n`,
+    to: ``,
+    tests: ["test/faults/left-in-memory.test.ts"],
+  },
+  {
+    name: "the line of an agent is given away while it is taken from",
+    file: "lib/operations/lanes.ts",
+    from: `queue.length === 0 && running === null && !taking`,
+    to: `queue.length === 0 && running === null`,
+    tests: ["test/operations/lanes.test.ts"],
+  },
+  {
+    name: "the line of an agent is given away while something runs",
+    file: "lib/operations/lanes.ts",
+    from: `queue.length === 0 && running === null && !taking`,
+    to: `queue.length === 0 && !taking`,
+    tests: ["test/operations/lanes.test.ts"],
+  },
+  {
+    name: "an agent that was dismissed counts as one that refuses all",
+    file: "lib/operations/lanes.ts",
+    from: `  dismiss(nodeId: string): readonly string[] {\n    this.#refusing.forget(nodeId);\n`,
+    to: `  dismiss(nodeId: string): readonly string[] {\n`,
+    tests: ["test/operations/lanes.test.ts"],
+  },
 ];

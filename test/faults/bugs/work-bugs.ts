@@ -73,8 +73,8 @@ export const workBugs: readonly Bug[] = [
   {
     name: "of what a freeze holds of an agent that is rejected only the first ends",
     file: "lib/operations/dispatcher.ts",
-    from: `    for (const id of this.#lanes.of(nodeId).queue) this.#work`,
-    to: `    for (const id of this.#lanes.of(nodeId).queue.slice(0, 1)) this.#work`,
+    from: `    for (const id of this.#lanes.dismiss(nodeId)) this.#work`,
+    to: `    for (const id of this.#lanes.dismiss(nodeId).slice(0, 1)) this.#work`,
     tests: ["test/maintenance/held-ends.test.ts"],
   },
   {
