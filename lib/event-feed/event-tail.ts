@@ -77,7 +77,8 @@ export class EventTail {
     let toldAt = this.#clock.monotonic();
     let replayedAt = toldAt;
     while (!signal.aborted) {
-      if (at.sequence === this.#head.sequence) {
+      // A reader who comes from another member may have read further than this one has heard.
+      if (at.sequence >= this.#head.sequence) {
         const leftMs = toldAt + tellPositionAfterMs - this.#clock.monotonic();
         if (passedOver === 0) await this.#news.next(signal);
         else if (leftMs > 0) await this.#news.next(signal, { clock: this.#clock, ms: leftMs });
@@ -130,9 +131,11 @@ export class EventTail {
   async #find(id: string): Promise<Place | null> {
     const [, digits = "", mark = ""] = /^(\d{1,15})-([\da-f]{8})$/.exec(id) ?? [];
     const place = { sequence: Number(digits), mark };
-    if (digits === "" || place.sequence > this.#head.sequence) return null;
+    if (digits === "") return null;
     const before = place.sequence - 1;
-    const [record] = this.#inMemoryAfter(before, 1) ?? (await this.#inLogAfter(before, 1));
+    // What another member told is in the log, whether or not this one has heard of it.
+    const isHeard = place.sequence <= this.#head.sequence;
+    const [record] = (isHeard && this.#inMemoryAfter(before, 1)) || (await this.#inLogAfter(before, 1));
     if (record?.sequence === place.sequence) return record.mark === mark ? place : null;
     const { base } = await this.#storage.readLog(eventLog, { limit: 1 });
     return base.sequence === place.sequence && mark === this.#bareMark ? place : null;
