@@ -6,11 +6,12 @@ import { attachMethod, serveViewer } from "./terminals/viewer-relay.ts";
 
 /** What other processes may ask of this one. */
 export function createClusterHandlers({
+  idempotency,
   operations,
   terminals,
-}: Pick<Services, "operations" | "terminals">): ClusterHandlers {
+}: Pick<Services, "idempotency" | "operations" | "terminals">): ClusterHandlers {
   return {
-    calls: new Map(terminalCalls(terminals)),
+    calls: new Map([...terminalCalls(terminals), ...idempotency.clusterCalls]),
     pipes: new Map([
       [progressMethod, (opened) => serveProgress(operations.parts, opened)],
       [attachMethod, (opened) => serveViewer((id) => terminals.require(id), opened)],

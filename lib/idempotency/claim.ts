@@ -1,10 +1,16 @@
 import type { CallClaim } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import type { Write } from "../storage/storage.ts";
+import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { CallDocument } from "./documents.ts";
 
 const collection = "idempotent_calls";
+
+/** Asks the process that makes a call to answer when it is over. */
+export const endMethod = "idempotency.end";
+/** How long that process is waited for. */
+const endMs = 60_000;
 
 /**
  * The claim of a call that is being made: the first commit of the call takes it along, so that there is no effect without
@@ -103,4 +109,58 @@ export function unknownAnswer(reason: string): OrchestratorError {
   return new OrchestratorError("IDEMPOTENCY_ANSWER_UNKNOWN", {
     message: `A call with this idempotency key was begun before: ${reason}. Read what it changed.`,
   });
+}
+
+/** Refuses a key that was used for another call. */
+export function requireSame(fingerprint: string, given: string): void {
+  if (fingerprint !== given) throw new OrchestratorError("IDEMPOTENCY_KEY_REUSED");
+}
+
+/** Answers as a call that was made before: returns what it returned, or throws its refusal. */
+export function replay({ status, answer }: Readonly<CallDocument>): unknown {
+  if (status === "begun")
+    throw unknownAnswer("it took effect, at least in part, and its answer was not kept");
+  if (status === "unknown")
+    throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
+  const value: unknown = answer === undefined ? undefined : JSON.parse(answer);
+  if (status === "succeeded") return value;
+  const { code, ...refusal } = value as { code: ErrorCode; message: string };
+  throw new OrchestratorError(code, refusal);
+}
+
+/** A call that was made with a key, under the hash of that; null where none was. */
+export function findCall({ storage }: Context, id: string): Promise<StoredDocument<CallDocument> | null> {
+  return storage.get<CallDocument>(collection, id);
+}
+
+/**
+ * The call as another process made it with the key of a claim, while this one wrote nothing; null where none did.
+ *
+ * @throws {OrchestratorError} `IDEMPOTENCY_KEY_REUSED` where that was another call.
+ */
+export async function madeElsewhere(
+  context: Context,
+  { id, call, revision }: Claim,
+): Promise<Readonly<CallDocument> | null> {
+  // What this call came to is known: that nothing can be read must not make a failure of it.
+  const stored = await findCall(context, id).catch(() => null);
+  if (stored === null || stored.revision === revision) return null;
+  requireSame(stored.value.fingerprint, call.fingerprint);
+  return endElsewhere(context, id, stored.value);
+}
+
+/** A call that was begun, as it is when the process that makes it is done with it; as it is now where there is no such process. */
+export async function endElsewhere(
+  context: Context,
+  id: string,
+  call: Readonly<CallDocument>,
+): Promise<Readonly<CallDocument>> {
+  const { cluster, logger } = context;
+  if (call.status !== "begun" || call.process === undefined || call.process === cluster.name) return call;
+  try {
+    await cluster.call(call.process, endMethod, { body: { id }, timeoutMs: endMs });
+  } catch (error) {
+    logger.debug("The process that makes a call was not heard of.", { id, error });
+  }
+  return (await findCall(context, id))?.value ?? call;
 }

@@ -9,6 +9,8 @@ export interface CallDocument {
   expires_at: number;
   /** `begun` is also what a process that ended in the middle leaves behind. */
   status: "begun" | "succeeded" | "refused" | "unknown";
+  /** The name in the cluster of the process that began it; absent where an earlier version did. */
+  process?: string;
   /** JSON of what the call came to: its output, or the refusal. Absent where it returned nothing. */
   answer?: string;
 }

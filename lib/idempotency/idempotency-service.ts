@@ -10,20 +10,28 @@
  * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
  */
 import type { Caller, OperatorCaller } from "../callers/caller.ts";
-import { permissionTable, type Permission } from "../callers/permissions.ts";
+import { permissionTable } from "../callers/permissions.ts";
+import type { CallMethod } from "../cluster/cluster.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { Json } from "../json.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
-import { Claim, unknownAnswer } from "./claim.ts";
+import {
+  Claim,
+  endElsewhere,
+  endMethod,
+  findCall,
+  madeElsewhere,
+  replay,
+  requireSame,
+  unknownAnswer,
+} from "./claim.ts";
 import type { CallDocument } from "./documents.ts";
-import type { KeyedCall } from "./keyed-call.ts";
+import { holdsSecrets, toText, type KeyedCall } from "./keyed-call.ts";
 import { shortenTooLong } from "./shorten-too-long.ts";
 
 const keptMs = 24 * 3_600_000;
@@ -83,6 +91,15 @@ export class IdempotencyService {
     });
   }
 
+  /** What other processes may ask of this one: to hear when a call is over that it makes. */
+  get clusterCalls(): [method: string, answers: CallMethod][] {
+    const end: CallMethod = async ({ body }) => {
+      await this.#running.get(String(body["id"]))?.outcome.catch(() => {});
+      return {};
+    };
+    return [[endMethod, end]];
+  }
+
   /** As {@link Idempotency.once}. */
   async once<Output>(
     caller: Caller,
@@ -120,23 +137,22 @@ export class IdempotencyService {
     run: (caller: Caller) => Promise<Output>,
   ): Promise<Output> {
     await this.#forgetting;
-    const before = await this.#context.storage.get<CallDocument>(collection, id);
+    const before = await findCall(this.#context, id);
     if (before !== null && before.value.expires_at > (await this.#context.retentionClock.now())) {
       requireSame(before.value.fingerprint, fingerprint);
-      return replay(before.value) as Output;
+      return replay(await endElsewhere(this.#context, id, before.value)) as Output;
     }
     const claim = await this.#claim(caller, { id, fingerprint, before });
     // Counted for as long as it may be written: of many at once none may take the place of another.
     this.#count(claim.call, 1);
     const counted = claim.call;
     try {
-      const output = await run({ ...caller, claim });
-      if (!claim.isAnsweredWith(output))
-        await this.#settle(claim, () => this.#keep(claim, "succeeded", output));
-      return output;
-    } catch (error) {
-      await this.#settle(claim, () => this.#keepFailure(claim, error));
-      throw error;
+      const [made] = await Promise.allSettled([(async () => run({ ...caller, claim }))()]);
+      await this.#settle(claim, () => this.#keepEnd(claim, made));
+      const other = claim.isLanded ? null : await madeElsewhere(this.#context, claim);
+      if (other !== null) return replay(other) as Output;
+      if (made.status === "rejected") throw made.reason;
+      return made.value;
     } finally {
       this.#count(counted, -1);
       if (claim.isLanded) this.#count(claim.call, 1);
@@ -155,7 +171,9 @@ export class IdempotencyService {
     const now = await this.#context.retentionClock.now();
     const kept = this.#kept.get(operator_id) ?? nothingKept;
     if (before === null && kept.calls >= mostCalls) throw await this.#tooMany(operator_id, now);
-    const call: CallDocument = { operator_id, fingerprint, expires_at: now + keptMs, status: "begun" };
+    const { name: process } = this.#context.cluster;
+    const expires_at = now + keptMs;
+    const call: CallDocument = { operator_id, fingerprint, expires_at, status: "begun", process };
     const longest = Math.max(0, Math.min(longestAnswer, mostBytes - kept.bytes));
     return new Claim(id, { call, revision: before?.revision ?? 0, longestAnswer: longest });
   }
@@ -167,6 +185,11 @@ export class IdempotencyService {
     } catch (error) {
       this.#context.logger.warn("The answer to a call with an idempotency key was not kept.", { id, error });
     }
+  }
+
+  async #keepEnd(claim: Claim, made: PromiseSettledResult<unknown>): Promise<void> {
+    if (made.status === "rejected") await this.#keepFailure(claim, made.reason);
+    else if (!claim.isAnsweredWith(made.value)) await this.#keep(claim, "succeeded", made.value);
   }
 
   async #keepFailure(claim: Claim, error: unknown): Promise<void> {
@@ -196,6 +219,8 @@ export class IdempotencyService {
     this.#count(ended, 1);
     try {
       await retryOnConflict(async (before) => {
+        // Never written by this process, it is the call of the one that was faster.
+        if (before > 0 && !claim.isLanded) return;
         const now = before > 0 ? await this.#sameBegun(claim) : { value: ended, revision: claim.revision };
         const value: CallDocument = { ...ended, expires_at: now.value.expires_at };
         const { revisions } = await this.#context.storage.commit([claim.put(value, now.revision)]);
@@ -211,10 +236,8 @@ export class IdempotencyService {
    *
    * @throws {OrchestratorError} `IDEMPOTENCY_ANSWER_UNKNOWN` where that is no longer this call.
    */
-  async #sameBegun({ id, call, isLanded }: Claim): Promise<StoredDocument<CallDocument>> {
-    // Never written by this process, it is the call of the one that was faster.
-    if (!isLanded) throw unknownAnswer("another process makes the call");
-    const stored = await this.#context.storage.get<CallDocument>(collection, id);
+  async #sameBegun({ id, call }: Claim): Promise<StoredDocument<CallDocument>> {
+    const stored = await findCall(this.#context, id);
     const { status, fingerprint, expires_at = Infinity } = stored?.value ?? {};
     if (!stored || status !== "begun" || fingerprint !== call.fingerprint || expires_at > call.expires_at)
       throw unknownAnswer("its key was forgotten meanwhile");
@@ -236,7 +259,7 @@ export class IdempotencyService {
   async #fingerprint({ permission, input, ifMatch }: KeyedCall): Promise<string> {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
     // JSON has no line end of its own.
-    const text = toCanonical(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
+    const text = toText(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
     const key = holdsSecrets(permission) ? await this.#context.inputKey?.() : undefined;
     return toHex(this.#context.crypto.hmac(key ?? this.#secret, toUtf8(text)));
   }
@@ -267,34 +290,5 @@ export class IdempotencyService {
       for (const { value } of free) this.#count(value, -1);
       yield;
     }
-  }
-}
-
-/** Whether what a verb is called with is encrypted where it is kept. */
-function holdsSecrets(permission: Permission): boolean {
-  return permission.startsWith("secrets.") || permission.startsWith("channels.");
-}
-
-function requireSame(fingerprint: string, given: string): void {
-  if (fingerprint !== given) throw new OrchestratorError("IDEMPOTENCY_KEY_REUSED");
-}
-
-function replay({ status, answer }: Readonly<CallDocument>): unknown {
-  if (status === "begun")
-    throw unknownAnswer("it took effect, at least in part, and its answer was not kept");
-  if (status === "unknown")
-    throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
-  const value: unknown = answer === undefined ? undefined : JSON.parse(answer);
-  if (status === "succeeded") return value;
-  const { code, ...refusal } = value as { code: ErrorCode; message: string };
-  throw new OrchestratorError(code, refusal);
-}
-
-/** The one text of an input, whatever the order of its fields; what has no canonical form is refused later, as any input. */
-function toCanonical(input: unknown): string {
-  try {
-    return canonicalJson((input ?? null) as Json);
-  } catch {
-    return JSON.stringify(input);
   }
 }
