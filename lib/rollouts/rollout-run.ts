@@ -50,6 +50,8 @@ export class RolloutRun {
   readonly targets: Targets;
   readonly assignment: string | undefined;
   readonly kind: RolloutDocument["kind"];
+  /** How it stands as far as the run knows. */
+  status: RolloutDocument["status"] | null = null;
   readonly #parts: RunParts;
   readonly #caller: Caller;
   readonly #onEnd: () => void;
@@ -63,7 +65,7 @@ export class RolloutRun {
   #cancelled = false;
   /** The edition of the progress that the end was written with. */
   #written = 0;
-  #stepping = false;
+  #advancing: Promise<void> | null = null;
   #asked = false;
 
   constructor(
@@ -117,17 +119,20 @@ export class RolloutRun {
     return this.#groups.now();
   }
 
-  async #advance(): Promise<void> {
+  /** Resolves when it can go no further, also where somebody else has had it go on. */
+  #advance(): Promise<void> {
     this.#asked = true;
-    if (this.#stepping) return;
-    this.#stepping = true;
+    return (this.#advancing ??= this.#goOn());
+  }
+
+  async #goOn(): Promise<void> {
     try {
       while (this.#asked) {
         this.#asked = false;
         while (await this.#tryStep());
       }
     } finally {
-      this.#stepping = false;
+      this.#advancing = null;
     }
   }
 
@@ -144,6 +149,7 @@ export class RolloutRun {
   async #step(stored: Stored): Promise<boolean> {
     const { value: rollout } = stored;
     const { open, failures } = this.progress;
+    this.status = rollout.status;
     if (hasEnded(rollout.status)) return this.#leave();
     if (rollout.status === "stopping") return this.#stopFurther(stored);
     const end = this.targets.ends[rollout.batch]!;
@@ -274,6 +280,7 @@ export class RolloutRun {
   }
 
   #write(stored: Stored, rollout: RolloutDocument, event?: EventInput): Promise<void> {
+    this.status = rollout.status;
     return this.#parts.store.write(this.#caller, stored, { rollout: this.#counted(rollout), event });
   }
 

@@ -70,8 +70,12 @@ export class RolloutService {
         const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
         await this.#go(await this.#beginnings.store(systemCaller, how));
       },
-      isRunning: (name) =>
-        [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
+      isRunning: (name) => this.store.isApplying(name),
+    });
+    // Another process may have been told to pause, resume or cancel it.
+    context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) => {
+      const run = this.#runs.get(key);
+      if (document && run && run.status !== document.value.status) run.go();
     });
     context.contents.onReference(targetsKind, (hash) => this.store.isReferred(hash));
     features.operations.retention.onRollout((rolloutId) => this.store.isOpen(rolloutId));
