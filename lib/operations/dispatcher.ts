@@ -25,7 +25,7 @@ import { cancelled, offline, overtaken, rejected, unsent } from "./conclusions.t
 import type { OperationDocument } from "./documents.ts";
 import { HeldWork } from "./held-work.ts";
 import { Inquiries } from "./inquiries.ts";
-import { returnMs, type Lanes } from "./lanes.ts";
+import { LeftToOthers, returnMs, type Lanes } from "./lanes.ts";
 import type { DispatchParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
@@ -54,6 +54,7 @@ export class Dispatcher {
   readonly #lanes: Lanes;
   readonly #work: BackgroundWork;
   readonly #sweeper: Sweeper;
+  readonly #left: LeftToOthers;
   readonly #rules: Pick<DispatchParts, "presence" | "mayBegin" | "isApproved">;
   readonly #turns = new Turns(perTurn);
   #stopped = false;
@@ -73,6 +74,7 @@ export class Dispatcher {
     });
     const work = (this.#work = new BackgroundWork(context));
     const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
+    this.#left = new LeftToOthers({ ...parts, work }, answered);
     this.held = new HeldWork(context, { ...parts, work, take: answered });
     parts.maintenance.watch(() => this.#takeAll());
     this.#sweeper = new Sweeper(context, { ...parts, work, end, expired: (each) => this.held.expired(each) });
@@ -102,12 +104,8 @@ export class Dispatcher {
       else this.#enqueue(operation);
     }
     this.#sweeper.start(isAwaited ? returnMs : 0);
-    const endReturn = async (): Promise<void> => {
-      this.#returning = false;
-      this.#takeAll();
-    };
-    if (isAwaited) this.#work.after(returnMs, endReturn);
-    else this.#returning = false;
+    this.#returning = isAwaited;
+    if (isAwaited) this.#work.after(returnMs, async () => ((this.#returning = false), this.#takeAll()));
   }
 
   /** Has all begin that waited for agents to come back, or for an operator's word after a restore. */
@@ -210,6 +208,7 @@ export class Dispatcher {
       else this.#lanes.of(nodeId).asked = true;
     } else if (operation.queue_until !== undefined || this.#returning || this.#context.isDraining)
       this.#lanes.waits(operation);
+    else if (this.#left.has(operation)) this.#lanes.waits(operation);
     else await this.#end(operationId, offline);
   }
 

@@ -1,4 +1,6 @@
+import type { BackgroundWork } from "../upkeep/background-work.ts";
 import type { OperationDocument } from "./documents.ts";
+import type { OperationStore } from "./operation-store.ts";
 import { RefusingAgents, type RefusingAgent } from "./refusing-agents.ts";
 
 /** How long agents have to come back after a start: they try again after a minute at most. */
@@ -153,6 +155,41 @@ export class Lanes {
   /** The agents for which something waits. */
   waiting(): string[] {
     return [...this.#lanes].filter(([, { queue }]) => queue.length > 0).map(([nodeId]) => nodeId);
+  }
+}
+
+/**
+ * What another process of the orchestrator made, for an agent that is not here: the process that holds the agent begins it. It is left to
+ * that one for as long as agents have to come back, and while the agent runs something.
+ */
+export class LeftToOthers {
+  readonly #parts: { store: OperationStore; lanes: Lanes; work: BackgroundWork };
+  readonly #take: (nodeId: string) => void;
+  /** Agents whose lines are looked at again later. */
+  readonly #looking = new Set<string>();
+
+  /** @param take - Begins the next of an agent, where it may begin now. */
+  constructor(
+    parts: { store: OperationStore; lanes: Lanes; work: BackgroundWork },
+    take: (nodeId: string) => void,
+  ) {
+    this.#parts = parts;
+    this.#take = take;
+  }
+
+  /** Whether an operation that waits is left to another process now. */
+  has({ operation_id, node_id }: Readonly<OperationDocument>): boolean {
+    const { store, lanes, work } = this.#parts;
+    const knownMs = store.knownOfOtherMs(operation_id);
+    if (knownMs === null || (knownMs >= returnMs && !store.isRunning(node_id))) return false;
+    if (this.#looking.has(node_id)) return true;
+    this.#looking.add(node_id);
+    work.after(returnMs, async () => {
+      this.#looking.delete(node_id);
+      lanes.lookAgain();
+      this.#take(node_id);
+    });
+    return true;
   }
 }
 

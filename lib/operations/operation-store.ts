@@ -46,12 +46,17 @@ export interface OperationChange {
  */
 export type OperationWatcher = (after: Readonly<OperationDocument>, before: OperationStatus | null) => void;
 
+/** An operation of which more is to come, and since when this process knows of it, by the clock that never goes back. */
+type Unsettled = Pick<OperationDocument, "node_id" | "status"> & { knownAtMs: number };
+
 export class OperationStore {
   readonly #context: Context;
   readonly #watchers: OperationWatcher[] = [];
   /** Those of which more is to come: open ones, and those of which nobody knows how they ended. */
-  readonly #unsettled = new Map<string, Pick<OperationDocument, "node_id" | "status">>();
+  readonly #unsettled = new Map<string, Unsettled>();
   readonly #goneWatchers: ((nodeId: string, operationId: string) => void)[] = [];
+  /** Those that this process made and that wait. */
+  readonly #made = new Set<string>();
   /** Later than every place in a line that was found at the start. */
   #leastPlace = 0;
 
@@ -67,7 +72,7 @@ export class OperationStore {
   async load(): Promise<void> {
     for (const status of [...openStatuses, "unknown"] as const)
       for await (const { operation_id, node_id } of this.#ofStatus(status))
-        this.#unsettled.set(operation_id, { node_id, status });
+        this.#unsettled.set(operation_id, { node_id, status, knownAtMs: this.#context.clock.monotonic() });
   }
 
   async find(operationId: string): Promise<Readonly<OperationDocument> | null> {
@@ -105,6 +110,18 @@ export class OperationStore {
       if (operation.status === status) yield operation.node_id;
   }
 
+  /** For how many milliseconds this process has known of an operation that another one made; null where it made it itself. */
+  knownOfOtherMs(operationId: string): number | null {
+    const known = this.#made.has(operationId) ? undefined : this.#unsettled.get(operationId);
+    return known ? this.#context.clock.monotonic() - known.knownAtMs : null;
+  }
+
+  /** Whether an agent runs something, whichever process gave it to it. */
+  isRunning(nodeId: string): boolean {
+    for (const each of this.unsettledAgents("running")) if (each === nodeId) return true;
+    return false;
+  }
+
   /** Writes new operations in one step. */
   async create(
     caller: Caller,
@@ -112,7 +129,13 @@ export class OperationStore {
     { writes = [], events = [] }: OperationChange,
   ): Promise<void> {
     const puts = operations.map((operation) => toPut(operation, 0));
-    await this.#context.commit(caller, [...puts, ...writes], ...events);
+    for (const { operation_id } of operations) this.#made.add(operation_id);
+    try {
+      await this.#context.commit(caller, [...puts, ...writes], ...events);
+    } catch (error) {
+      for (const { operation_id } of operations) this.#made.delete(operation_id);
+      throw error;
+    }
   }
 
   /**
@@ -140,14 +163,18 @@ export class OperationStore {
 
   #follow(after: Readonly<OperationDocument>): void {
     const { operation_id, node_id, status } = after;
-    const before = this.#unsettled.get(operation_id)?.status ?? null;
+    const known = this.#unsettled.get(operation_id);
+    const before = known?.status ?? null;
+    const knownAtMs = known?.knownAtMs ?? this.#context.clock.monotonic();
+    if (status !== "queued") this.#made.delete(operation_id);
     const isUnsettled = isOpen(after) || status === "unknown";
-    if (isUnsettled) this.#unsettled.set(operation_id, { node_id, status });
+    if (isUnsettled) this.#unsettled.set(operation_id, { node_id, status, knownAtMs });
     else if (!this.#unsettled.delete(operation_id)) return;
     for (const watcher of this.#watchers) watcher(after, before);
   }
 
   #remove(operationId: string): void {
+    this.#made.delete(operationId);
     const gone = this.#unsettled.get(operationId);
     if (!this.#unsettled.delete(operationId) || !gone) return;
     for (const watcher of this.#goneWatchers) watcher(gone.node_id, operationId);
