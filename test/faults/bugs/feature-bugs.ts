@@ -100,9 +100,9 @@ export const featureBugs: readonly Bug[] = [
   },
   {
     name: "a plan that goes on holds up the rollout that is due",
-    file: "lib/rollouts/rollout-service.ts",
-    from: `assignment === name && kind === "apply"`,
-    to: `assignment === name`,
+    file: "lib/rollouts/rollout-store.ts",
+    from: `rollout.assignment === assignment && rollout.kind === "apply"`,
+    to: `rollout.assignment === assignment`,
     tests: ["test/rollouts/scheduled-rollouts.test.ts"],
   },
   {
