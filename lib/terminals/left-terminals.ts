@@ -20,6 +20,8 @@ const lookMs = 20_000;
 const startMs = 5_000;
 /** After so long a terminal that this process is to hold is here, or whoever was about to open it here never asked. */
 const askedMs = 60_000;
+/** How often a process looks that was held up, while another has to itself what it holds. */
+const confirmMs = 1_000;
 /** For how long a process has to itself what another left. */
 const settleMs = 60_000;
 
@@ -69,6 +71,22 @@ export class LeftTerminals {
   /** This process is about to hold a terminal. Resolves when no other takes it for gone. */
   async hold(): Promise<void> {
     await this.#duty?.look();
+  }
+
+  /**
+   * Whether a terminal that this process holds is its own still. One that was held up for longer than its lease lasts may have been taken
+   * for gone: then the end of the terminal is written, and nothing may be added to its recording.
+   */
+  async keeps(sessionId: string): Promise<boolean> {
+    const duty = this.#duty;
+    if (duty === null || duty.isMine) return true;
+    const { clock, leaving, storage } = this.#context;
+    while (!(await duty.confirm())) {
+      if (leaving.signal.aborted) return false;
+      await new Promise<void>((resolve) => clock.setTimer(confirmMs, resolve));
+    }
+    const stored = await storage.get<TerminalDocument>("terminals", sessionId);
+    return stored?.value.status === "active";
   }
 
   #looked(): Promise<void> {

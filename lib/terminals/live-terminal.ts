@@ -17,7 +17,7 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import { closingCommands, type TerminalDocument } from "./documents.ts";
 import { OutputWindow } from "./output-window.ts";
-import { Recorder } from "./recorder.ts";
+import { Recorder, type RecorderParts } from "./recorder.ts";
 import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
 
 /** Output that the agent may send beyond what was seen. */
@@ -32,7 +32,7 @@ const detachedMs = 60_000;
 const closingMs = 10_000;
 
 /** What a terminal is held with. */
-export interface LiveTerminalParts {
+export interface LiveTerminalParts extends RecorderParts {
   context: Context;
   /** Writes how it ended; must not throw. */
   ended: (terminal: LiveTerminal, end: TerminalEnd) => Promise<void>;
@@ -74,7 +74,7 @@ export class LiveTerminal {
     this.#parts = parts;
     this.#place = { session_id: document.session_id, node_id: document.node_id };
     this.done = new Promise((resolve) => (this.#isDone = resolve));
-    this.#recorder = new Recorder(parts.context, document.session_id, (error) => this.#loseRecording(error));
+    this.#recorder = new Recorder(parts, document.session_id, (error) => this.#loseRecording(error));
   }
 
   /** Begins the recording, and lets the agent send. Nothing is begun where it has ended: nobody would end it. */

@@ -11,9 +11,10 @@ import { recordingOf, type TerminalDocument } from "./documents.ts";
 const syncMs = 1_000;
 
 /** What a recorder works with. */
-interface RecorderParts {
-  storage: Storage;
-  clock: Clock;
+export interface RecorderParts {
+  context: { storage: Storage; clock: Clock };
+  /** Whether the terminal is this process's still: else another has written its end, and the hash of what was recorded by then. */
+  keeps: (sessionId: string) => Promise<boolean>;
 }
 
 /** What a recording tells of its terminal. */
@@ -21,7 +22,7 @@ type Recorded = Pick<TerminalDocument, "cols" | "rows" | "opened_at" | "agent_na
 
 export class Recorder {
   readonly #parts: RecorderParts;
-  readonly #id: string;
+  readonly #sessionId: string;
   readonly #failed: (error: unknown) => void;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #beginning: Promise<void> = Promise.resolve();
@@ -33,7 +34,7 @@ export class Recorder {
   /** @param failed - Called where what was written could not be synced: nothing more can be written. */
   constructor(parts: RecorderParts, sessionId: string, failed: (error: unknown) => void) {
     this.#parts = parts;
-    this.#id = recordingOf(sessionId);
+    this.#sessionId = sessionId;
     this.#failed = failed;
   }
 
@@ -48,8 +49,8 @@ export class Recorder {
   }
 
   async #begin(terminal: Recorded): Promise<void> {
-    this.#beganMs = this.#parts.clock.monotonic();
-    this.#writer = await this.#parts.storage.openBlob(this.#id);
+    this.#beganMs = this.#parts.context.clock.monotonic();
+    this.#writer = await this.#parts.context.storage.openBlob(recordingOf(this.#sessionId));
     const { cols, rows, opened_at, agent_name } = terminal;
     this.#size = sizeText(cols, rows);
     const timestamp = Math.floor(Date.parse(opened_at) / 1000);
@@ -86,7 +87,7 @@ export class Recorder {
 
   async #event(kind: "o" | "r", text: string): Promise<void> {
     if (text === "") return;
-    const seconds = (this.#parts.clock.monotonic() - this.#beganMs) / 1000;
+    const seconds = (this.#parts.context.clock.monotonic() - this.#beganMs) / 1000;
     await this.#write(`[${seconds.toFixed(6)},"${kind}",${JSON.stringify(text)}]\n`);
   }
 
@@ -94,8 +95,10 @@ export class Recorder {
     // Never past a recording that has not begun: what is not written must not be shown.
     if (this.#writer === null)
       throw new OrchestratorError("INTERNAL", { message: "The recording has not begun." });
+    if (!(await this.#parts.keeps(this.#sessionId)))
+      throw new OrchestratorError("CANCELLED", { message: "Another process has written how it ended." });
     await this.#writer.append(Buffer.from(line));
-    this.#sync ??= this.#parts.clock.setTimer(syncMs, () => {
+    this.#sync ??= this.#parts.context.clock.setTimer(syncMs, () => {
       this.#sync = null;
       this.#writer?.sync().catch(this.#failed);
     });

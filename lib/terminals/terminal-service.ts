@@ -113,6 +113,7 @@ export class TerminalService {
     const { session_id, node_id, cols, rows, shell, username } = document;
     const terminal = new LiveTerminal(document, {
       context: this.#context,
+      keeps: (sessionId) => this.#left.keeps(sessionId),
       ended: (ended, end) => this.#end(ended, end),
     });
     this.#live.set(session_id, terminal);
@@ -203,11 +204,10 @@ export class TerminalService {
     if (!stored || !isShown(stored.value, this.#context.clock.now())) throw closedTerminal();
     const types = isOpener(caller, stored.value);
     const stream = this.#features.streams.open(caller);
-    const { signal } = stream;
     const release = (): void => stream.close();
     try {
       if (!types) await this.#tellWatched(caller, stored.value);
-      const viewing = { types, lastOffset, signal, release };
+      const viewing = { types, lastOffset, signal: stream.signal, release };
       const { holder } = stored.value;
       if (!this.holders.isOwn(stored.value))
         return await relayViewer(this.#context, socket, { ...viewing, holder, sessionId });

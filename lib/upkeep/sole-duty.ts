@@ -55,6 +55,15 @@ export class SoleDuty {
     return (this.#beating = this.#beat());
   }
 
+  /** Whether it is certainly this process's, after a look where that is not certain any more: as where it was held up for long. */
+  async confirm(): Promise<boolean> {
+    await this.#beating;
+    if (this.isMine || this.#state !== "beating") return this.isMine;
+    this.#timer?.cancel();
+    await (this.#beating = this.#beat());
+    return this.isMine;
+  }
+
   /** Gives it up. */
   async stop(): Promise<void> {
     this.#state = "stopped";

@@ -11,7 +11,9 @@ const terminal = { cols: 80, rows: 24, opened_at: "2026-01-02T03:04:05.678Z", ag
 async function begun() {
   const [storage, clock] = [new MemoryStorage(), new FakeClock()];
   await storage.open({ collections: {}, logs: {} } as never);
-  const recorder = new Recorder({ storage, clock }, "s", () => expect.fail());
+  const recorder = new Recorder({ context: { storage, clock }, keeps: async () => true }, "s", () =>
+    expect.fail(),
+  );
   await recorder.begin(terminal);
   const lines = async (): Promise<unknown[]> => {
     const bytes = await storage.readBlob(recordingOf("s"), {});
@@ -88,7 +90,8 @@ it("has a size once each time that it becomes another", async () => {
 });
 
 it("takes nothing before it has begun", async () => {
-  const recorder = new Recorder({ storage: new MemoryStorage(), clock: new FakeClock() }, "s", () => {});
+  const context = { storage: new MemoryStorage(), clock: new FakeClock() };
+  const recorder = new Recorder({ context, keeps: async () => true }, "s", () => {});
   await expect(recorder.output(Buffer.from("x"))).rejects.toMatchObject({ code: "INTERNAL" });
   expect(recorder.size).toBe(0);
   await recorder.end();

@@ -121,4 +121,11 @@ export const clusterBugs: readonly Bug[] = [
     to: ``,
     tests: ["test/operations/made-elsewhere.test.ts"],
   },
+  {
+    name: "a process that was held up adds to a recording whose end another has written",
+    file: "lib/terminals/left-terminals.ts",
+    from: `return stored?.value.status === "active";`,
+    to: `return stored !== null;`,
+    tests: ["test/terminals/held-up-holder.test.ts"],
+  },
 ];
