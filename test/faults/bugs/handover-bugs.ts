@@ -42,7 +42,8 @@ export const handoverBugs: readonly Bug[] = [
   {
     name: "a process that stops keeps a duty that it was about to get",
     file: "lib/upkeep/sole-duty.ts",
-    from: `    await this.#beating;\n`,
+    from: `    await this.#beating;\n    await this.#giveUp();\n`,
+    to: `    await this.#giveUp();\n`,
     tests: duty,
   },
   {
