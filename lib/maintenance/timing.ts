@@ -34,14 +34,17 @@ export function settleTiming<Settled extends Timing>(
     throw new OrchestratorError("INVALID_TRANSITION", {
       message: "No occurrence of the window goes on now.",
     });
-  if (endOccurrence && schedule) return { ...settled, occurrence_ended_at: toTimestamp(nowMs) };
-  if (endOccurrence || (wasActive && endsMs <= nowMs))
+  const isEnded = endsMs <= nowMs && (wasActive || (endsMs <= startsMs && isOpen(before, nowMs)));
+  if (isEnded || (endOccurrence && !schedule)) {
+    if (startsMs > nowMs) throw invalid("starts_at", "must not be in the future where the window ends now");
     return { ...window, ends_at: toTimestamp(nowMs), until: nowMs };
+  }
   if (endsMs <= startsMs) throw invalid("ends_at", "must be after starts_at");
+  if (endOccurrence) settled.occurrence_ended_at = toTimestamp(nowMs);
   if (!isNew) return settled;
   if (endsMs <= nowMs) throw invalid("ends_at", "has passed");
   // An occurrence of another schedule is another one.
-  delete settled.occurrence_ended_at;
+  if (!endOccurrence) delete settled.occurrence_ended_at;
   if (occurrenceAt(cron, settled, nowMs) === null)
     throw invalid("schedule", "has no occurrence between starts_at and ends_at");
   return settled;
@@ -66,6 +69,12 @@ function timesOf({ starts_at, schedule }: Window): string {
     schedule?.time_zone,
     schedule?.duration_minutes,
   ]);
+}
+
+/** Whether it has begun and may come again, though nothing of it need go on. */
+function isOpen(window: Window | null, nowMs: number): boolean {
+  if (window === null || Date.parse(window.starts_at) > nowMs) return false;
+  return window.ends_at === undefined || Date.parse(window.ends_at) > nowMs;
 }
 
 /** Not where its schedule can't be read: then it is in force nowhere, and may be given another. */

@@ -171,6 +171,53 @@ describe("a window with a schedule", () => {
     expect(await update(window, { reason: "other disks" })).toMatchObject({ status: "scheduled" });
   });
 
+  it.each([at(-30), at(-60), new Date(0).toISOString()])(
+    "ends now between two occurrences by an end that came before its beginning, %s",
+    async (ends_at) => {
+      const window = await create({ schedule: nightly(60), starts_at: at(-30) });
+      await advance(90);
+      expect(await update(window, { ends_at })).toMatchObject({
+        status: "ended",
+        ends_at: at(90),
+        occurrences: [],
+      });
+    },
+  );
+
+  it("that has not begun, or is over, is refused an end before its beginning", async () => {
+    const coming = await create({ schedule: nightly(60), starts_at: at(30) });
+    const over = await create({ schedule: nightly(60), ends_at: at(60) });
+    await advance(20);
+    await expect(update(coming, { ends_at: at(10) })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+    await advance(60);
+    await expect(update(over, { ends_at: at(-10) })).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  });
+
+  it.each<[string, Update, string]>([
+    ["ends before it starts", { starts_at: at(9_000), ends_at: at(8_000) }, "ends_at"],
+    ["does not come up to its end", { schedule: nightly(90), ends_at: at(100) }, "schedule"],
+    ["begins later than it ends", { starts_at: at(9_000), schedule: null, ends_at: at(9_500) }, "starts_at"],
+  ])("whose occurrence is ended is refused times with which it %s", async (_what, change, field) => {
+    const window = await create({ schedule: nightly(60) });
+    await advance(20);
+    const refused = update(window, { end_occurrence: true, ...change });
+    await expect(refused).rejects.toMatchObject({ code: "VALIDATION_FAILED", issues: [{ path: [field] }] });
+    expect(await read(window)).toMatchObject({ status: "active", version: window.version });
+  });
+
+  it("whose occurrence is ended as it is given another comes again by that", async () => {
+    const window = await create({ schedule: nightly(60) });
+    await advance(20);
+    const changed = await update(window, {
+      end_occurrence: true,
+      schedule: { ...nightly(90), cron: "0,25 0 * * *" },
+    });
+    expect(changed).toMatchObject({
+      status: "scheduled",
+      occurrences: [{ starts_at: at(25), ends_at: at(115) }, {}, {}, {}, {}],
+    });
+  });
+
   it("is told to have ended and begun anew where the process was away from one occurrence to the next", async () => {
     const data = new MemoryData();
     const clock = new FakeClock();

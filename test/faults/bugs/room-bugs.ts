@@ -200,7 +200,7 @@ export const roomBugs: readonly Bug[] = [
   {
     name: "a window with another schedule keeps that an occurrence was ended",
     file: "lib/maintenance/timing.ts",
-    from: `  delete settled.occurrence_ended_at;
+    from: `  if (!endOccurrence) delete settled.occurrence_ended_at;
 `,
     tests: ["test/maintenance/window-timing.test.ts"],
   },
