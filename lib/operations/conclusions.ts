@@ -11,6 +11,11 @@ export const heldTooLong = failure(
   "MAINTENANCE_WINDOW",
   "A maintenance window held it until its time to wait was over.",
 );
+/** Its rollout was paused for as long as it was to wait. */
+export const pausedTooLong = failure(
+  "COMMAND_EXPIRED",
+  "Its rollout was paused until its time to wait was over.",
+);
 /** It can't be sent at all, e.g. because it is too large: nothing runs, and nothing will be heard. Throws an error that may pass. */
 export function unsent(error: unknown): Outcome {
   if (mayPass(error)) throw error;

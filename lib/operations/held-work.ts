@@ -1,18 +1,18 @@
 /**
- * What a maintenance window keeps from beginning: applies and runs of agents that are frozen. They stay in line, hold up nobody, and end as
- * all that waits does: cancelled, or expired.
+ * What is kept from beginning: applies and runs of agents that a maintenance window freezes, and all of a rollout that is paused or stops.
+ * They stay in line, hold up nobody, and end as all that waits does: cancelled, or expired.
  *
- *   queued ──its turn in the line, and its agent is frozen──▶ held ──the freeze is over──▶ waits for its turn ──▶ in line again
+ *   queued ──its turn in the line, and it may not begin──▶ held ──it may again──▶ waits for its turn ──▶ in line again
  *
- * When a freeze ends what it held goes on in the order in which it was asked for, evenly over a minute and at most one a second where it is
- * little, and no more of it runs at once than of a rollout. Nothing of this is kept: an operation that waits is looked at before it begins,
- * after a start as well, and is held again where its agent is frozen then.
+ * When a freeze ends, or a rollout is resumed, what was held goes on in the order in which it was asked for, evenly over a minute and at most
+ * one a second where it is little, and no more of it runs at once than of a rollout. Nothing of this is kept: an operation that waits is looked
+ * at before it begins, after a start as well, and is held again where it may not begin then.
  */
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import type { Freeze, MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
-import { heldTooLong, offline } from "./conclusions.ts";
+import { heldTooLong, offline, pausedTooLong } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Lanes } from "./lanes.ts";
 import type { OperationStore } from "./operation-store.ts";
@@ -30,6 +30,8 @@ interface Held {
   rolloutId: string | undefined;
   /** Its place among all that was asked for. */
   place: number;
+  /** Whether no window keeps it: what is for its rollout alone. */
+  isExempt: boolean;
 }
 
 interface Parts {
@@ -47,6 +49,8 @@ export class HeldWork {
   readonly #held = new Map<string, Held>();
   readonly #ofAgents = new Map<string, number>();
   readonly #ofRollouts = new Map<string, number>();
+  /** Rollouts of which nothing may begin. */
+  readonly #keptRollouts = new Set<string>();
   readonly #watchers: ((rolloutId: string) => void)[] = [];
   /** Operations that had their turn, and the agent of each, for as long as they may run. */
   #released = new Map<string, string>();
@@ -74,23 +78,39 @@ export class HeldWork {
     this.#watchers.push(watcher);
   }
 
+  /** Has nothing more of a rollout begin, or what waits of it again. */
+  keepRollout(rolloutId: string, isKept: boolean): void {
+    if (isKept) this.#keptRollouts.add(rolloutId);
+    else if (this.#keptRollouts.delete(rolloutId)) this.look();
+  }
+
   /** Whether an operation that would begin is held. From then on it is, until its turn has come. */
   holds(operation: Operation): boolean {
-    if (this.#held.has(operation.operation_id)) return true;
-    if (this.freezeOf(operation) === null) return false;
     const {
       operation_id: operationId,
       node_id: nodeId,
       rollout_id: rolloutId,
       queued_at: place = 0,
     } = operation;
-    this.#held.set(operationId, { operationId, nodeId, rolloutId, place });
+    if (this.#held.has(operationId)) return true;
+    if (!this.#isKept(rolloutId) && this.freezeOf(operation) === null) return false;
+    this.#held.set(operationId, {
+      operationId,
+      nodeId,
+      rolloutId,
+      place,
+      isExempt: isFreeOfWindows(operation),
+    });
     this.#parts.lanes.hold(operationId);
     count(this.#ofAgents, nodeId, 1);
     if (rolloutId === undefined) return true;
     count(this.#ofRollouts, rolloutId, 1);
     for (const watcher of this.#watchers) watcher(rolloutId);
     return true;
+  }
+
+  #isKept(rolloutId: string | undefined): boolean {
+    return rolloutId !== undefined && this.#keptRollouts.has(rolloutId);
   }
 
   /** What keeps an operation that waits from beginning now; null where no window does. */
@@ -103,9 +123,8 @@ export class HeldWork {
     return this.#freezeOf(operation) !== null;
   }
 
-  #freezeOf({ kind, node_id, override_window }: Operation): Freeze | null {
-    const mayBeHeld = (kind === "apply" || kind === "run") && override_window !== true;
-    return mayBeHeld ? this.#parts.maintenance.freezeOf(node_id) : null;
+  #freezeOf(operation: Operation): Freeze | null {
+    return isFreeOfWindows(operation) ? null : this.#parts.maintenance.freezeOf(operation.node_id);
   }
 
   /** How many operations of a rollout are held. */
@@ -113,13 +132,23 @@ export class HeldWork {
     return this.#ofRollouts.get(rolloutId) ?? 0;
   }
 
-  /** How an operation ends that waited for too long: also where the freeze is over, and its turn has not come yet. */
-  expired(operation: Operation): Outcome {
-    const isHeld = this.freezeOf(operation) !== null || this.#held.has(operation.operation_id);
-    return isHeld ? heldTooLong : offline;
+  /** How many of them a window holds, or did until their turn comes. */
+  frozenOf(rolloutId: string): number {
+    if (!this.#isKept(rolloutId)) return this.countOf(rolloutId);
+    const { maintenance } = this.#parts;
+    return [...this.#held.values()].filter(
+      (held) => held.rolloutId === rolloutId && !held.isExempt && maintenance.freezeOf(held.nodeId) !== null,
+    ).length;
   }
 
-  /** Windows have begun, ended or changed, or an agent has: what is not frozen any more has its turn. */
+  /** How an operation ends that waited for too long: also where the freeze is over, and its turn has not come yet. */
+  expired(operation: Operation): Outcome {
+    if (this.freezeOf(operation) !== null) return heldTooLong;
+    if (!this.#held.has(operation.operation_id)) return offline;
+    return this.#isKept(operation.rollout_id) ? pausedTooLong : heldTooLong;
+  }
+
+  /** Windows have begun, ended or changed, or an agent or a rollout has: what may begin again has its turn. */
   look(): void {
     if (this.#timer === null && this.#held.size > 0) this.#turn();
   }
@@ -133,7 +162,9 @@ export class HeldWork {
       frozen.set(nodeId, known);
       return known;
     };
-    const waiting = [...this.#held.values()].filter(({ nodeId }) => !isFrozen(nodeId));
+    const waiting = [...this.#held.values()].filter(
+      ({ nodeId, rolloutId, isExempt }) => !this.#isKept(rolloutId) && (isExempt || !isFrozen(nodeId)),
+    );
     if (waiting.length === 0) {
       this.#pace = 0;
       return;
@@ -167,6 +198,11 @@ export class HeldWork {
     count(this.#ofAgents, held.nodeId, -1);
     if (held.rolloutId !== undefined) count(this.#ofRollouts, held.rolloutId, -1);
   }
+}
+
+/** Whether no window keeps an operation from beginning. */
+function isFreeOfWindows({ kind, override_window }: Operation): boolean {
+  return (kind !== "apply" && kind !== "run") || override_window === true;
 }
 
 function count(counts: Map<string, number>, key: string, by: 1 | -1): void {

@@ -86,6 +86,9 @@ export class RolloutService {
     );
     // What is held takes nobody's place among those that are open at once.
     features.operations.held.watch((rolloutId) => this.#runs.get(rolloutId)?.go());
+    context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) =>
+      this.#keep(key, document?.value.status),
+    );
     context.epochs.onResume(() => {
       for (const run of this.#runs.values()) run.go();
       this.#scheduled.look();
@@ -105,7 +108,7 @@ export class RolloutService {
   /** A rollout that was read, as callers see it. */
   toView(rollout: Readonly<RolloutDocument>): Rollout {
     const { rollout_id } = rollout;
-    const held = this.#operations.held.countOf(rollout_id);
+    const held = this.#operations.held.frozenOf(rollout_id);
     return this.#toView(rollout, { progress: this.running(rollout_id)?.progress, held });
   }
 
@@ -164,6 +167,7 @@ export class RolloutService {
    */
   async load(): Promise<number> {
     for await (const rollout of this.store.open()) {
+      this.#keep(rollout.rollout_id, rollout.status);
       await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
     }
     return this.#runs.size;
@@ -226,6 +230,11 @@ export class RolloutService {
     const run = new RolloutRun(parts, rollout, { targets, onEnd });
     this.#runs.set(rollout.rollout_id, run);
     return run;
+  }
+
+  /** What waits of one that is paused or stops may not begin either. */
+  #keep(rolloutId: string, status: RolloutDocument["status"] | undefined): void {
+    this.#operations.held.keepRollout(rolloutId, status === "paused" || status === "stopping");
   }
 
   #note(operation: Readonly<OperationDocument>): void {

@@ -1,0 +1,142 @@
+/** What waits of a rollout that is paused: it begins when somebody resumes it, whatever it waits for, and not before. */
+import { expect, it } from "vitest";
+import { systemCaller, type RolloutDetail } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { createScene, type Scene } from "../support/rollout-scene.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+const minuteMs = 60_000;
+
+async function pass({ clock }: Pick<Scene, "clock">, ms: number, stepMs = 500): Promise<void> {
+  for (let left = ms; left > 0; left -= stepMs) {
+    await clock.advance(Math.min(left, stepMs));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+  }
+}
+
+type Apply = Parameters<Scene["test"]["orchestrator"]["rollouts"]["apply"]>[1];
+
+const applyAll = ({ test }: Scene, input: Partial<Apply> = {}): Promise<RolloutDetail> =>
+  test.orchestrator.rollouts.apply(systemCaller, { name: "all", wait_seconds: 0, ...input });
+
+const freeze = ({ test, clock }: Scene): Promise<unknown> =>
+  test.orchestrator.maintenanceWindows.create(systemCaller, {
+    reason: "disks",
+    mode: "freeze",
+    selector: "role=web",
+    ends_at: new Date(clock.now() + 10 * minuteMs).toISOString(),
+  });
+
+const roles = (at: number): Record<string, string> => ({ role: at < 2 ? "web" : "db" });
+
+it("what a window held stays in line after its end, and goes on when the rollout is resumed", async () => {
+  await using scene = await createScene(3, roles, { driftIntervalSeconds: 0 });
+  const { rollouts } = scene.test.orchestrator;
+  await freeze(scene);
+  const { rollout_id } = await applyAll(scene);
+  await scene.finish(scene.agents[2]);
+  await rollouts.pause(systemCaller, { rollout_id });
+  expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ status: "paused", held: 2 });
+  await pass(scene, 12 * minuteMs, minuteMs / 2);
+  expect(scene.asked()).toEqual(["a3"]);
+  const waiting = await rollouts.get(systemCaller, { rollout_id });
+  expect(waiting).toMatchObject({ status: "paused", counts: { queued: 2, succeeded: 1 } });
+  expect(waiting.held).toBeUndefined();
+  await rollouts.resume(systemCaller, { rollout_id });
+  await scene.finish(scene.agents[0]);
+  await pass(scene, 1_000);
+  await scene.finish(scene.agents[1]);
+  expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ status: "succeeded" });
+});
+
+it("an agent that comes back meanwhile is left alone, also by the next process", async () => {
+  const scene = await createScene(2);
+  await scene.agents[0]!.agent.link.stop();
+  await pass(scene, 70_000, 5_000);
+  const { rollout_id } = await applyAll(scene, { rollout: { when_offline: "queue" } });
+  await scene.finish(scene.agents[1]);
+  await scene.test.orchestrator.rollouts.pause(systemCaller, { rollout_id });
+  const { clock, data } = scene;
+  const back = await connectScriptedAgent(scene.test, scene.agents[0]!.keys, clock);
+  await pass(scene, 5_000);
+  expect(back.commands.map(({ type }) => type)).not.toContain("apply");
+  await back.link.stop();
+  await scene[Symbol.asyncDispose]();
+
+  await using next = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const again = await connectScriptedAgent(next, scene.agents[0]!.keys, clock);
+  await pass(scene, 5_000);
+  expect(again.commands.map(({ type }) => type)).not.toContain("apply");
+  await next.orchestrator.rollouts.resume(systemCaller, { rollout_id });
+  expect(await again.next("apply")).toMatchObject({ type: "apply" });
+  await again.link.stop();
+});
+
+it("an agent goes on with other work, and not with what is behind it in line", async () => {
+  await using scene = await createScene(1);
+  const { operations, rollouts } = scene.test.orchestrator;
+  const [member] = scene.agents;
+  const apply = { node_id: member!.nodeId, modules: ["motd"], wait_seconds: 0 };
+  await operations.apply(systemCaller, apply);
+  const { rollout_id } = await applyAll(scene);
+  await rollouts.pause(systemCaller, { rollout_id });
+  const later = await operations.apply(systemCaller, apply);
+  await scene.finish(member);
+  expect((await scene.finish(member)).operation_id).toBe(later.operation_id);
+  expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ counts: { queued: 1 } });
+});
+
+it("what may override a window, and what none holds, waits as well", async () => {
+  await using scene = await createScene(3, roles, { driftIntervalSeconds: 0 });
+  const { operations, rollouts } = scene.test.orchestrator;
+  await freeze(scene);
+  const begun = await operations.apply(systemCaller, {
+    node_id: scene.agents[0]!.nodeId,
+    modules: ["motd"],
+    wait_seconds: 0,
+    override_window: true,
+  });
+  const { rollout_id } = await applyAll(scene, { override_window: true });
+  const plan = await rollouts.plan(systemCaller, { name: "all", wait_seconds: 0 });
+  for (const id of [rollout_id, plan.rollout_id]) await rollouts.pause(systemCaller, { rollout_id: id });
+  expect((await scene.finish(scene.agents[0])).operation_id).toBe(begun.operation_id);
+  await pass(scene, 5_000);
+  const [of, ofPlan] = await Promise.all(
+    [rollout_id, plan.rollout_id].map((id) => rollouts.get(systemCaller, { rollout_id: id })),
+  );
+  expect([of!.operations[0]!.status, ofPlan!.operations[0]!.status]).toEqual(["queued", "queued"]);
+  expect([of!.held, ofPlan!.held]).toEqual([undefined, undefined]);
+  await rollouts.resume(systemCaller, { rollout_id });
+  await scene.finish(scene.agents[0]);
+  expect((await rollouts.get(systemCaller, { rollout_id })).operations[0]!.status).toBe("succeeded");
+});
+
+it("what waits for too long says that its rollout was paused, and what is cancelled before ends so", async () => {
+  await using scene = await createScene(3, roles, { driftIntervalSeconds: 0 });
+  const { rollouts } = scene.test.orchestrator;
+  await freeze(scene);
+  const rollout = { when_offline: "queue", expires_in_seconds: 900 } as const;
+  const ids: string[] = [];
+  for (const _ of [1, 2]) {
+    const { rollout_id } = await applyAll(scene, { rollout });
+    await scene.finish(scene.agents[2]);
+    await rollouts.pause(systemCaller, { rollout_id });
+    ids.push(rollout_id);
+  }
+  const [late, ended] = ids as [string, string];
+  await pass(scene, 12 * minuteMs, minuteMs / 2);
+  await rollouts.cancel(systemCaller, { rollout_id: ended });
+  await pass(scene, 4 * minuteMs, minuteMs / 2);
+  const read = (rollout_id: string): Promise<RolloutDetail> => rollouts.get(systemCaller, { rollout_id });
+  expect(await read(ended)).toMatchObject({ status: "cancelled", counts: { cancelled: 2 } });
+  expect((await read(late)).operations[0]).toMatchObject({
+    status: "failed",
+    error: {
+      code: "COMMAND_EXPIRED",
+      message: "Its rollout was paused until its time to wait was over.",
+    },
+  });
+  expect(scene.asked()).toEqual(["a3"]);
+});
