@@ -105,6 +105,26 @@ describe("audit", () => {
     expect(items.map((item) => item.event_type)).toEqual(["audit.pruned"]);
   });
 
+  it("prunes by itself what is old, past what a clock recorded that was years ahead for an hour", async () => {
+    const [hourMs, tenYearsMs] = [3_600_000, 3_650 * dayMs];
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    await audit.setRetention(systemCaller, { retention_days: 2 });
+    const named = async (name: string): Promise<number> =>
+      (await audit.list(systemCaller, { event_type: "operator.added", target: name })).items.length;
+    await test.clock.advance(dayMs);
+    test.clock.jump(tenYearsMs);
+    await test.signIn("Viewer", "ada");
+    await test.clock.advance(hourMs);
+    test.clock.jump(-tenYearsMs);
+    await test.clock.advance(dayMs);
+    await test.signIn("Viewer", "bob");
+    await test.clock.advance(dayMs);
+    expect([await named("ada"), await named("bob")]).toEqual([1, 1]);
+    await test.clock.advance(dayMs + 2 * hourMs);
+    expect([await named("ada"), await named("bob")]).toEqual([0, 0]);
+  });
+
   it("holds what a clock that jumped far ahead says is old, until it has said so for a day", async () => {
     const data = new MemoryData();
     const year = 365 * dayMs;

@@ -15,10 +15,18 @@ async function logOf(minutes: readonly number[]) {
   await storage.commit(
     minutes.map((minute): Write => ({ kind: "append", log, at: startMs + minute * 60_000, value: {} })),
   );
-  const oldest = new OldestEntries({ storage }, log);
+  let nowMs = startMs + 1_000_000 * 60_000;
+  const clock = { now: () => nowMs };
+  const oldest = new OldestEntries(
+    { storage, fleetTime: clock, retentionClock: { now: () => Promise.resolve(startMs) } },
+    log,
+  );
   return {
     storage,
-    before: (minute: number, first = 1) => oldest.lastBefore(startMs + minute * 60_000, first),
+    before: (minute: number, first = 1, now = 1_000_000) => {
+      nowMs = startMs + now * 60_000;
+      return oldest.lastBefore(startMs + minute * 60_000, first);
+    },
   };
 }
 
@@ -47,4 +55,26 @@ it("is the one before the first that is asked about, where that is not older", a
   expect(await before(900, 1_001)).toBe(1_000);
   expect(await before(900)).toBe(500);
   await storage.close();
+});
+
+/** The same, with 1,300 entries of a clock that was ten years ahead. */
+const tenYears = 5_256_000;
+const ahead = minutes.map((minute, at) => (at >= 700 && at < 2_000 ? at + tenYears : minute));
+
+it("goes past what is dated later than now where old entries follow, and never ends with it", async () => {
+  const { storage, before } = await logOf(ahead);
+  const found: number[] = [];
+  for (const [minute, now] of [
+    [1_201, 2_400],
+    [2_100, 2_600],
+    [2_300, 2_600],
+    [2_500, 2_600],
+    [2_300, tenYears + 3_000],
+    [2_300, 2_600],
+  ])
+    found.push(await before(minute!, 1, now));
+  expect(found).toEqual([700, 2_100, 2_300, 2_500, 700, 2_300]);
+  const dated = await logOf([0, tenYears, tenYears + 1]);
+  expect(await dated.before(10, 1, 100)).toBe(1);
+  await Promise.all([storage.close(), dated.storage.close()]);
 });
