@@ -183,9 +183,7 @@ export class HeldWork {
   /** How much of what had its turn runs. What did not begin by the next turn waits for something else. */
   #running(): number {
     const { lanes } = this.#parts;
-    const running = [...this.#released].filter(
-      ([id, nodeId]) => lanes.runningOf(nodeId)?.operationId === id,
-    );
+    const running = [...this.#released].filter(([id, nodeId]) => lanes.runningOf(nodeId)?.operationId === id);
     this.#released = new Map(running);
     return running.length;
   }
