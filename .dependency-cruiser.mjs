@@ -369,7 +369,7 @@ export default {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    exclude: { path: "^(dist|test|docs|coverage)/" },
+    exclude: { path: "^(dist|test|docs|coverage|\\.mutants)/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: {

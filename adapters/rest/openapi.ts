@@ -143,8 +143,7 @@ function describeParameters(operation: Operation, procedure: AnyProcedure): void
 
 function describeSuccesses(operation: Operation, procedure: AnyProcedure): Record<string, object> {
   const { rest = {} } = procedure._def.meta as ProcedureMeta;
-  const { "200": success = { description: "Done" } } = operation.responses;
-  const { content, ...bare } = success as { content?: object };
+  const { content, ...bare } = operation.responses["200"] as { content?: object };
   const responses: Record<string, object> = {};
   for (const status of successStatuses(rest, procedureReturnsNothing(operation))) {
     const headers = answerHeaders(procedure, status);

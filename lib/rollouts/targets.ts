@@ -128,6 +128,7 @@ function groupOf({ tags }: Candidate, { group_by }: RolloutStrategy): string {
 const byId = ({ node_id }: Candidate): string => node_id;
 const byName = ({ name, node_id }: Candidate): string => `${name}\u0000${node_id}`;
 
+/** No two are equal: each key holds an id, or is the hash of one. */
 function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return a < b ? -1 : 1;
 }

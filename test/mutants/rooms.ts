@@ -55,7 +55,12 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/security/rogue-server.test.ts",
   ],
   "adapters/h3": ["test/adapters/h3"],
-  "adapters/rest": ["test/adapters/rest", "test/adapters/openapi.test.ts"],
+  "adapters/rest": [
+    "test/adapters/rest",
+    "test/adapters/openapi.test.ts",
+    "test/adapters/conventions.test.ts",
+    "test/adapters/keyed-sign-in.test.ts",
+  ],
   "adapters/trpc": [
     "test/adapters/trpc",
     "test/adapters/h3/trpc-conditions.test.ts",

@@ -86,3 +86,33 @@ it("who waited for the ends of rollouts leaves nothing of it in memory", async (
   for (let time = 0; time < 3; time += 1) await waited();
   expect(await waited()).toBe(before);
 });
+
+it("agents of one rollout that all turn up at once are counted one after the other", async () => {
+  await using scene = await createScene(4, () => ({}), { operationTimeoutSeconds: 60 });
+  const { rollouts } = scene.test.orchestrator;
+  const { rollout_id } = await rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+  const given = [];
+  for (const { agent } of scene.agents) {
+    const command = await agent.next("apply");
+    agent.link.send({ type: "reply", id: command.id });
+    given.push({ agent, command });
+  }
+  for (let second = 0; second < 120; second += 1) await scene.clock.advance(1_000);
+  await settleAll();
+  expect((await rollouts.get(systemCaller, { rollout_id })).counts).toMatchObject({ unknown: 4 });
+  const { storage } = scene.test;
+  const commit = storage.commit.bind(storage);
+  let conflicts = 0;
+  storage.commit = async (...args) => {
+    // As long as on a disk: the others have read what they change by then.
+    await settle();
+    return commit(...args).catch((error: unknown) => {
+      conflicts += 1;
+      throw error;
+    });
+  };
+  for (const { agent, command } of given) agent.link.send(emptyResult(command.operation_id));
+  for (let time = 0; time < 4; time += 1) await settleAll();
+  const { counts } = await rollouts.get(systemCaller, { rollout_id });
+  expect([counts, conflicts]).toMatchObject([{ succeeded: 4, unknown: 0 }, 0]);
+});

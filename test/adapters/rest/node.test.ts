@@ -1,9 +1,10 @@
 /** REST on a server of one's own, which drops no unread body by itself as the bundled one does. */
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createRestHandler } from "../../../adapters/rest/handler.ts";
-import { createRestListener } from "../../../adapters/rest/node.ts";
+import { createPartialListener, createRestListener } from "../../../adapters/rest/node.ts";
+import { send } from "../../support/http.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
 import { recordingLogger } from "./server.ts";
 
@@ -21,7 +22,12 @@ async function start(): Promise<number> {
     logger,
     bodyLimitBytes,
   });
-  const server = createServer(createRestListener(handler, logger));
+  return listen(createRestListener(handler, logger));
+}
+
+/** Serves on a free port until the end of the test. */
+async function listen(listener: RequestListener): Promise<number> {
+  const server = createServer(listener);
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   onTestFinished(async () => {
     server.closeAllConnections();
@@ -74,4 +80,40 @@ test.each([
   ["far too much in chunks that never end", chunked(10)],
 ])("%s is answered and read no further: the connection ends", async (_what, text) => {
   expect(await talk(await start(), text)).toEqual({ statuses: ["413"], isEnded: true });
+});
+
+const bytes = new Uint8Array([0xc3, 0xa9, 0, 255]);
+test.each([
+  ["texts alone", ["{", "é", "}"], "{é}"],
+  ["bytes alone", [bytes, bytes], Buffer.concat([bytes, bytes]).toString()],
+  ["both", ["é", bytes, ","], Buffer.concat([Buffer.from("é"), bytes, Buffer.from(",")]).toString()],
+  ["none", [], ""],
+])("an answer in pieces is as long as they are, and as they are: %s", async (_what, pieces, text) => {
+  const reply = { status: 200, headers: ["x-made", "by-hand"], pieces };
+  const listener = createPartialListener(
+    async () => reply,
+    () => {},
+    recordingLogger(),
+  );
+  const answer = await send(await listen(listener), { path: "/" });
+  expect([answer.status, answer.headers["x-made"], answer.text]).toEqual([200, "by-hand", text]);
+});
+
+test("a body that broke off is a fault of the request, and told as one", async () => {
+  const heard: unknown[] = [];
+  const listener = createPartialListener(
+    async (request) => {
+      heard.push(await request.readBody(limitBytes).catch((error: unknown) => error));
+      return { status: 200, headers: [], pieces: [] };
+    },
+    () => {},
+    recordingLogger(),
+  );
+  const socket = connect(await listen(listener), "127.0.0.1");
+  socket.write(`${head("Content-Length: 10")}12345`, () => socket.destroy());
+  await expect
+    .poll(() => heard)
+    .toMatchObject([
+      { code: "VALIDATION_FAILED", message: "The body broke off.", cause: { code: "ECONNRESET" } },
+    ]);
 });

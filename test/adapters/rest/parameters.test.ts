@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   invalid,
   inputFields,
+  numberBounds,
   parsePathParameter,
   parseQuery,
   planParameter,
@@ -25,6 +26,15 @@ test("a parameter of the path is decoded, and a broken one is refused by its nam
   expect(parsePathParameter("web-1", "name", plan)).toBe("web-1");
   expect(parsePathParameter("a%2Fb%20%C3%BC+", "name", plan)).toBe("a/b ü+");
   expect(issuesOf(() => parsePathParameter("%zz", "name", plan))).toMatchObject([{ path: ["name"] }]);
+});
+
+test.each([
+  [z.number(), -Infinity, Infinity],
+  [z.number().min(-1), -1, Infinity],
+  [z.number().max(0), -Infinity, 0],
+  [z.number().min(0).max(300).default(30).optional(), 0, 300],
+])("the bounds of a number are those of its schema: %#", (schema, least, most) => {
+  expect(numberBounds(schema)).toEqual({ least, most });
 });
 
 test("a fault of the whole input is of no field", () => {

@@ -186,4 +186,18 @@ export const roomsBugs: readonly Bug[] = [
     to: `  dismiss(nodeId: string): readonly string[] {\n`,
     tests: ["test/operations/lanes.test.ts"],
   },
+  {
+    name: "agents of one rollout that turn up at once correct its counts side by side",
+    file: "lib/operations/outcomes.ts",
+    from: `if (known.status !== "unknown" || rollout_id === undefined) return write();`,
+    to: `if (known.status === "unknown" || rollout_id === undefined) return write();`,
+    tests: ["test/rollouts/rollout-ends.test.ts"],
+  },
+  {
+    name: "bytes of an answer in pieces are sent as the texts of their numbers",
+    file: "adapters/rest/node.ts",
+    from: `if (pieces.every((piece) => typeof piece === "string"))`,
+    to: `if (pieces.length > 0)`,
+    tests: ["test/adapters/rest/node.test.ts"],
+  },
 ];
