@@ -30,6 +30,8 @@ export class SoleDuty {
   #timer: Timer | null = null;
   #state: "new" | "idle" | "beating" | "stopped" = "new";
   #beating: Promise<void> = Promise.resolve();
+  /** The look that whoever asks meanwhile waits for. */
+  #confirming: Promise<boolean> | null = null;
 
   constructor(context: Context, name: string, work: Work) {
     this.#context = context;
@@ -56,7 +58,12 @@ export class SoleDuty {
   }
 
   /** Whether it is certainly this process's, after a look where that is not certain any more: as where it was held up for long. */
-  async confirm(): Promise<boolean> {
+  confirm(): Promise<boolean> {
+    // Of two looks at once one would find the lease taken by the other, and this process would not know that it has it.
+    return (this.#confirming ??= this.#confirm().finally(() => (this.#confirming = null)));
+  }
+
+  async #confirm(): Promise<boolean> {
     await this.#beating;
     if (this.isMine || this.#state !== "beating") return this.isMine;
     this.#timer?.cancel();

@@ -2,12 +2,14 @@
 import { expect, it } from "vitest";
 import { MemoryStorage, MemoryTransport, type Storage } from "fleetwright";
 import { FakeClock } from "fleetwright/testing";
+import type { Clock } from "../../lib/clock.ts";
 import { Context } from "../../lib/context.ts";
 import { resolveOptions } from "../../lib/options.ts";
 import type { Lease } from "../../lib/storage/storage.ts";
 import { SoleDuty } from "../../lib/upkeep/sole-duty.ts";
 import { settle } from "../support/deferred.ts";
 import { seededRandom } from "../support/random.ts";
+import { SideClock } from "../support/side-clock.ts";
 
 /** For how long a process that says nothing keeps the duty, and how often the others look. */
 const ttlMs = 15_000;
@@ -42,7 +44,7 @@ async function openStorage(clock: FakeClock) {
 }
 
 /** A process that may do the work. */
-function createProcess(storage: Storage, clock: FakeClock, given: { isNeeded?: () => boolean } = {}) {
+function createProcess(storage: Storage, clock: Clock, given: { isNeeded?: () => boolean } = {}) {
   const began: number[] = [];
   const context = new Context(resolveOptions({ storage, clock, transport: new MemoryTransport() }));
   const duty = new SoleDuty(context, "rounds", {
@@ -233,5 +235,34 @@ it("begins anew where it was not certain for a while, though nobody else had it"
   const stopped = duty.stop();
   await pass(clock, 15_000);
   await stopped;
+  await storage.close();
+});
+
+it("is looked for once, however many ask at once after the process was held up, and no more often from then on", async () => {
+  const base = new FakeClock();
+  const clock = new SideClock(base);
+  const storage = new MemoryStorage({ clock });
+  await storage.open({ version: 1, collections: {}, logs: {} });
+  let asked = 0;
+  const counted = new Proxy<Storage>(storage, {
+    get(target, name) {
+      if (name !== "lease") return Reflect.get(target, name, target) as unknown;
+      return async (key: string, ms: number): Promise<Lease | null> => {
+        asked += 1;
+        const lease = await target.lease(key, ms);
+        const renew = (): Promise<boolean> => ((asked += 1), lease!.renew());
+        return lease && { renew, release: () => lease.release() };
+      };
+    },
+  });
+  const { duty } = createProcess(counted, clock);
+  await duty.start();
+  clock.aheadMs += ttlMs + 1;
+  const answers = await Promise.all([duty.confirm(), duty.confirm(), duty.confirm()]);
+  expect(answers).toEqual([true, true, true]);
+  asked = 0;
+  await pass(base, 12 * beatMs);
+  expect([duty.isMine, asked]).toEqual([true, 12]);
+  await duty.stop();
   await storage.close();
 });
