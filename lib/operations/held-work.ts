@@ -32,6 +32,8 @@ interface Held {
   place: number;
   /** Whether no window keeps it: what is for its rollout alone. */
   isExempt: boolean;
+  /** Whether a window keeps it, or did until its turn comes: not where only its rollout was paused. */
+  isFrozen: boolean;
 }
 
 interface Parts {
@@ -48,6 +50,7 @@ export class HeldWork {
   readonly #parts: Parts;
   readonly #held = new Map<string, Held>();
   readonly #ofAgents = new Map<string, number>();
+  /** How many of each rollout are frozen. */
   readonly #ofRollouts = new Map<string, number>();
   /** Rollouts of which nothing may begin. */
   readonly #keptRollouts = new Set<string>();
@@ -73,7 +76,7 @@ export class HeldWork {
       });
   }
 
-  /** Has a watcher hear of rollouts of which an operation is held from now on. */
+  /** Has a watcher hear of rollouts of which a window holds an operation from now on. */
   watch(watcher: (rolloutId: string) => void): void {
     this.#watchers.push(watcher);
   }
@@ -81,7 +84,11 @@ export class HeldWork {
   /** Has nothing more of a rollout begin, or what waits of it again. */
   keepRollout(rolloutId: string, isKept: boolean): void {
     if (isKept) this.#keptRollouts.add(rolloutId);
-    else if (this.#keptRollouts.delete(rolloutId)) this.look();
+    if (isKept || !this.#keptRollouts.delete(rolloutId)) return;
+    // What a window held before has waited for the rollout since.
+    for (const held of this.#held.values())
+      if (held.rolloutId === rolloutId) this.#freeze(held, this.#isFrozenNow(held));
+    this.look();
   }
 
   /** Whether an operation that would begin is held. From then on it is, until its turn has come. */
@@ -94,19 +101,25 @@ export class HeldWork {
     } = operation;
     if (this.#held.has(operationId)) return true;
     if (!this.#isKept(rolloutId) && this.freezeOf(operation) === null) return false;
-    this.#held.set(operationId, {
-      operationId,
-      nodeId,
-      rolloutId,
-      place,
-      isExempt: isFreeOfWindows(operation),
-    });
+    const isExempt = isFreeOfWindows(operation);
+    const held: Held = { operationId, nodeId, rolloutId, place, isExempt, isFrozen: false };
+    this.#held.set(operationId, held);
     this.#parts.lanes.hold(operationId);
     count(this.#ofAgents, nodeId, 1);
-    if (rolloutId === undefined) return true;
-    count(this.#ofRollouts, rolloutId, 1);
-    for (const watcher of this.#watchers) watcher(rolloutId);
+    this.#freeze(held, this.#isFrozenNow(held));
     return true;
+  }
+
+  #freeze(held: Held, isFrozen: boolean): void {
+    if (held.isFrozen === isFrozen) return;
+    held.isFrozen = isFrozen;
+    if (held.rolloutId === undefined) return;
+    count(this.#ofRollouts, held.rolloutId, isFrozen ? 1 : -1);
+    if (isFrozen) for (const watcher of this.#watchers) watcher(held.rolloutId);
+  }
+
+  #isFrozenNow({ nodeId, isExempt }: Held): boolean {
+    return !isExempt && this.#parts.maintenance.freezeOf(nodeId) !== null;
   }
 
   #isKept(rolloutId: string | undefined): boolean {
@@ -127,25 +140,24 @@ export class HeldWork {
     return isFreeOfWindows(operation) ? null : this.#parts.maintenance.freezeOf(operation.node_id);
   }
 
-  /** How many operations of a rollout are held. */
+  /** How many operations of a rollout a window holds, or did until their turn comes. */
   countOf(rolloutId: string): number {
     return this.#ofRollouts.get(rolloutId) ?? 0;
   }
 
-  /** How many of them a window holds, or did until their turn comes. */
+  /** How many of them would wait for a window if the rollout were resumed now. */
   frozenOf(rolloutId: string): number {
     if (!this.#isKept(rolloutId)) return this.countOf(rolloutId);
-    const { maintenance } = this.#parts;
-    return [...this.#held.values()].filter(
-      (held) => held.rolloutId === rolloutId && !held.isExempt && maintenance.freezeOf(held.nodeId) !== null,
-    ).length;
+    return [...this.#held.values()].filter((held) => held.rolloutId === rolloutId && this.#isFrozenNow(held))
+      .length;
   }
 
   /** How an operation ends that waited for too long: also where the freeze is over, and its turn has not come yet. */
   expired(operation: Operation): Outcome {
     if (this.freezeOf(operation) !== null) return heldTooLong;
-    if (!this.#held.has(operation.operation_id)) return offline;
-    return this.#isKept(operation.rollout_id) ? pausedTooLong : heldTooLong;
+    const held = this.#held.get(operation.operation_id);
+    if (!held) return offline;
+    return held.isFrozen && !this.#isKept(held.rolloutId) ? heldTooLong : pausedTooLong;
   }
 
   /** Windows have begun, ended or changed, or an agent or a rollout has: what may begin again has its turn. */
@@ -162,9 +174,11 @@ export class HeldWork {
       frozen.set(nodeId, known);
       return known;
     };
-    const waiting = [...this.#held.values()].filter(
-      ({ nodeId, rolloutId, isExempt }) => !this.#isKept(rolloutId) && (isExempt || !isFrozen(nodeId)),
-    );
+    const waiting: Held[] = [];
+    for (const held of this.#held.values()) {
+      if (!held.isExempt && isFrozen(held.nodeId)) this.#freeze(held, true);
+      else if (!this.#isKept(held.rolloutId)) waiting.push(held);
+    }
     if (waiting.length === 0) {
       this.#pace = 0;
       return;
@@ -194,7 +208,7 @@ export class HeldWork {
     this.#held.delete(operationId);
     this.#parts.lanes.letGo(operationId);
     count(this.#ofAgents, held.nodeId, -1);
-    if (held.rolloutId !== undefined) count(this.#ofRollouts, held.rolloutId, -1);
+    this.#freeze(held, false);
   }
 }
 

@@ -140,3 +140,49 @@ it("what waits for too long says that its rollout was paused, and what is cancel
   });
   expect(scene.asked()).toEqual(["a3"]);
 });
+
+/** A rollout that was paused while its agents had other work, which has ended since. */
+async function pausedBehindWork(scene: Scene, input: Partial<Apply> = {}): Promise<string> {
+  const { operations, rollouts } = scene.test.orchestrator;
+  for (const { nodeId: node_id } of scene.agents)
+    await operations.apply(systemCaller, { node_id, modules: ["motd"], wait_seconds: 0 });
+  const { rollout_id } = await applyAll(scene, input);
+  await rollouts.pause(systemCaller, { rollout_id });
+  for (const agent of scene.agents) await scene.finish(agent);
+  return rollout_id;
+}
+
+it("no more run at once when it is resumed than of any rollout, and none is said to wait for a window", async () => {
+  await using scene = await createScene(4, roles, { driftIntervalSeconds: 0, rolloutConcurrency: 2 });
+  const { rollouts } = scene.test.orchestrator;
+  const rollout_id = await pausedBehindWork(scene);
+  const resumed = await rollouts.resume(systemCaller, { rollout_id });
+  expect([resumed.held, resumed.counts.running]).toEqual([undefined, 1]);
+  await pass(scene, 3_000);
+  const { counts } = await rollouts.get(systemCaller, { rollout_id });
+  expect(counts).toMatchObject({ running: 2, queued: 0, waiting: 2 });
+});
+
+it("those that a window holds once it is resumed take nobody's place", async () => {
+  await using scene = await createScene(4, roles, { driftIntervalSeconds: 0, rolloutConcurrency: 2 });
+  const { rollouts } = scene.test.orchestrator;
+  const rollout_id = await pausedBehindWork(scene);
+  await freeze(scene);
+  await rollouts.resume(systemCaller, { rollout_id });
+  await pass(scene, 1_000);
+  const now = await rollouts.get(systemCaller, { rollout_id });
+  expect(now).toMatchObject({ held: 2, counts: { running: 2, queued: 2, waiting: 0 } });
+});
+
+it("what expires before its turn has come does not blame a window that there never was", async () => {
+  await using scene = await createScene(3, roles, { driftIntervalSeconds: 0 });
+  const { rollouts } = scene.test.orchestrator;
+  const rollout = { when_offline: "queue", expires_in_seconds: 900 } as const;
+  const rollout_id = await pausedBehindWork(scene, { rollout });
+  await pass(scene, 898_500, minuteMs / 2);
+  await rollouts.resume(systemCaller, { rollout_id });
+  await pass(scene, 3_000);
+  const { operations } = await rollouts.get(systemCaller, { rollout_id });
+  expect(operations.map(({ status }) => status)).toEqual(["running", "running", "failed"]);
+  expect(operations[2]!.error).toMatchObject({ code: "COMMAND_EXPIRED" });
+});
