@@ -43,6 +43,8 @@ export class RolloutService {
   readonly #work: BackgroundWork;
   readonly #scheduled: ScheduledRollouts;
   readonly #runs = new Map<string, RolloutRun>();
+  /** Those that were heard of while all were read, which is older; null once they are. */
+  #heard: Set<string> | null = new Set();
   readonly #ends: RolloutEnds;
 
   constructor(
@@ -70,7 +72,7 @@ export class RolloutService {
         const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
         await this.#go(await this.#beginnings.store(systemCaller, how));
       },
-      isRunning: (name) => this.store.isApplying(name),
+      isRunning: async (name) => this.#isApplying(name) || (await this.store.isApplying(name)),
     });
     // Another process may have been told to pause, resume or cancel it.
     context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) => {
@@ -86,9 +88,10 @@ export class RolloutService {
     );
     // What is held takes nobody's place among those that are open at once.
     features.operations.held.watch((rolloutId) => this.#runs.get(rolloutId)?.go());
-    context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) =>
-      this.#keep(key, document?.value.status),
-    );
+    context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) => {
+      this.#heard?.add(key);
+      this.#keep(key, document?.value.status);
+    });
     context.epochs.onResume(() => {
       for (const run of this.#runs.values()) run.go();
       this.#scheduled.look();
@@ -167,9 +170,10 @@ export class RolloutService {
    */
   async load(): Promise<number> {
     for await (const rollout of this.store.open()) {
-      this.#keep(rollout.rollout_id, rollout.status);
+      if (this.#heard?.has(rollout.rollout_id) !== true) this.#keep(rollout.rollout_id, rollout.status);
       await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
     }
+    this.#heard = null;
     return this.#runs.size;
   }
 
@@ -235,6 +239,11 @@ export class RolloutService {
   /** What waits of one that is paused or stops may not begin either. */
   #keep(rolloutId: string, status: RolloutDocument["status"] | undefined): void {
     this.#operations.held.keepRollout(rolloutId, status === "paused" || status === "stopping");
+  }
+
+  /** Whether it drives an apply of an assignment: one that is told to go on may be read as neither paused nor running. */
+  #isApplying(assignment: string): boolean {
+    return [...this.#runs.values()].some((run) => run.assignment === assignment && run.kind === "apply");
   }
 
   #note(operation: Readonly<OperationDocument>): void {

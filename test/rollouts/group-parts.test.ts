@@ -34,22 +34,22 @@ const cases: Record<string, Partial<ResourceResult>[]> = {
   ],
 };
 
-describe("a group of which no resource is asked for", () => {
-  /** A plan of one agent, which finds this. */
-  const found = async (scene: Scene, results: Partial<ResourceResult>[]): Promise<string> => {
-    const input = { name: "all", wait_seconds: 0 };
-    const { rollout_id } = await scene.test.orchestrator.rollouts.plan(systemCaller, input);
-    await settle();
-    const { agent } = scene.agents[0]!;
-    const { operation_id } = await agent.next("plan");
-    const named = results.map((each, at) => result(`r${at}`, each));
-    const status = results.some(({ outcome }) => outcome === "failed") ? "failed" : "succeeded";
-    agent.link.send({ ...emptyResult(operation_id), status, results: named });
-    await agent.next("ack");
-    await settle();
-    return rollout_id;
-  };
+/** A plan of one agent, which finds this. */
+async function found(scene: Scene, results: Partial<ResourceResult>[]): Promise<string> {
+  const input = { name: "all", wait_seconds: 0 };
+  const { rollout_id } = await scene.test.orchestrator.rollouts.plan(systemCaller, input);
+  await settle();
+  const { agent } = scene.agents[0]!;
+  const { operation_id } = await agent.next("plan");
+  const named = results.map((each, at) => result(`r${at}`, each));
+  const status = results.some(({ outcome }) => outcome === "failed") ? "failed" : "succeeded";
+  agent.link.send({ ...emptyResult(operation_id), status, results: named });
+  await agent.next("ack");
+  await settle();
+  return rollout_id;
+}
 
+describe("a group of which no resource is asked for", () => {
   it.each(Object.entries(cases))("says that there is more exactly where there is: %s", async (_, results) => {
     await using scene = await createScene(1);
     const rollout_id = await found(scene, results);
@@ -69,5 +69,30 @@ describe("a group of which no resource is asked for", () => {
       whole.resources.slice(0, 1),
       whole.resources.length > 1,
     ]);
+  });
+});
+
+describe("the resources of a group", () => {
+  it.each([
+    [65_536, false],
+    [65_537, true],
+  ])("with %i characters together are cut: %s", async (characters, isCut) => {
+    await using scene = await createScene(1);
+    const changed = (after: string): Partial<ResourceResult> => ({
+      outcome: "would_change",
+      changes: [{ property: "content", before: "x", after }],
+    });
+    const empty = [0, 1, 2].reduce(
+      (sum, at) => sum + JSON.stringify(result(`r${at}`, changed(""))).length,
+      0,
+    );
+    const third = Math.floor((characters - empty) / 3);
+    const lengths = [third, third, characters - empty - 2 * third];
+    const rollout_id = await found(
+      scene,
+      lengths.map((length) => changed("y".repeat(length))),
+    );
+    const { items } = await scene.test.orchestrator.rollouts.changes(systemCaller, { rollout_id });
+    expect([items[0]!.truncated, items[0]!.resources.length]).toEqual([isCut, isCut ? 2 : 3]);
   });
 });

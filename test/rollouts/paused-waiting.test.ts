@@ -2,10 +2,14 @@
 import { expect, it } from "vitest";
 import { systemCaller, type RolloutDetail } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { Storage } from "../../lib/storage/storage.ts";
 import { settle } from "../support/deferred.ts";
+import { operationDocument } from "../support/operation-document.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { handlesOf } from "../support/two-processes.ts";
 
 const minuteMs = 60_000;
 
@@ -185,4 +189,38 @@ it("what expires before its turn has come does not blame a window that there nev
   const { operations } = await rollouts.get(systemCaller, { rollout_id });
   expect(operations.map(({ status }) => status)).toEqual(["running", "running", "failed"]);
   expect(operations[2]!.error).toMatchObject({ code: "COMMAND_EXPIRED" });
+});
+
+/** A handle of a storage on which something happens behind the first read of the rollouts that are paused. */
+function behindFirstRead(storage: Storage, happen: () => Promise<unknown>): Storage {
+  let hasHappened = false;
+  return new Proxy(storage, {
+    get(target, name) {
+      if (name !== "list") return Reflect.get(target, name, target) as unknown;
+      return async (...[collection, query]: Parameters<Storage["list"]>) => {
+        const page = await target.list(collection, query);
+        if (collection !== "rollouts" || query?.equals?.[0] !== "paused" || hasHappened) return page;
+        hasHappened = true;
+        await happen();
+        return page;
+      };
+    },
+  });
+}
+
+it("a process that starts knows what was resumed while it read what is paused", async () => {
+  const handle = handlesOf(new MemoryStorage());
+  await using scene = await createScene(2, () => ({}), { storage: handle(), driftIntervalSeconds: 0 });
+  const { rollouts } = scene.test.orchestrator;
+  const { rollout_id } = await applyAll(scene, { rollout: { batch: 1 } });
+  await rollouts.pause(systemCaller, { rollout_id });
+  const resume = (): Promise<unknown> => rollouts.resume(systemCaller, { rollout_id });
+  const storage = behindFirstRead(handle(), resume);
+  await using second = await createTestOrchestrator({ clock: scene.clock, storage, driftIntervalSeconds: 0 });
+  expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ status: "running" });
+  const { held } = servicesOf(second.orchestrator).operations.dispatcher;
+  const operation = operationDocument({ node_id: scene.agents[1]!.nodeId, rollout_id, kind: "apply" });
+  expect(held.holds(operation)).toBe(false);
+  await rollouts.pause(systemCaller, { rollout_id });
+  expect(held.holds(operation)).toBe(true);
 });

@@ -266,22 +266,6 @@ describe("groups of a rollout", () => {
     expect([items[0]!.truncated, items[0]!.resources[0]!.changes.length]).toEqual([isCut, isCut ? 0 : 1]);
   });
 
-  it.each([
-    [65_536, false],
-    [65_537, true],
-  ])("whose resources have %i characters together are cut: %s", async (characters, isCut) => {
-    await using scene = await createScene(1);
-    const rollout_id = await plan(scene);
-    const results = ["a", "b", "c"].map((resource_id) => planned("", { resource_id }));
-    const missing = characters - results.reduce((sum, result) => sum + JSON.stringify(result).length, 0);
-    const long = Math.floor(missing / 3);
-    for (const [at, result] of results.entries())
-      result.changes[0]!.after = "y".repeat(at === 2 ? missing - 2 * long : long);
-    await answer(scene.agents[0]!, results);
-    const { items } = await changes(scene, rollout_id);
-    expect([items[0]!.truncated, items[0]!.resources.length]).toEqual([isCut, isCut ? 2 : 3]);
-  });
-
   it("are counted anew after the process was killed in the middle", async () => {
     const clock = new FakeClock();
     const data = new MemoryData();

@@ -149,7 +149,7 @@ export const roomsBugs: readonly Bug[] = [
     file: "lib/rollouts/rollout-groups.ts",
     from: `size > groupSize`,
     to: `size >= groupSize`,
-    tests: ["test/rollouts/rollout-groups.test.ts"],
+    tests: ["test/rollouts/group-parts.test.ts"],
   },
   {
     name: "a rollout goes a moment too early",
@@ -199,5 +199,12 @@ export const roomsBugs: readonly Bug[] = [
     from: `if (pieces.every((piece) => typeof piece === "string"))`,
     to: `if (pieces.length > 0)`,
     tests: ["test/adapters/rest/node.test.ts"],
+  },
+  {
+    name: "what is read at a start counts for more than what was told since",
+    file: "lib/rollouts/rollout-service.ts",
+    from: `      this.#heard?.add(key);\n`,
+    to: ``,
+    tests: ["test/rollouts/paused-waiting.test.ts"],
   },
 ];
