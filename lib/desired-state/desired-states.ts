@@ -2,7 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
-import { KeptReads } from "../internal/kept-reads.ts";
+import { KeptReads } from "../internal/shared-answers.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { JsonObject } from "../json.ts";
 import { findSkipped } from "../module-format/conditions.ts";

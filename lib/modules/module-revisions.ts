@@ -2,7 +2,7 @@
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
-import { SharedCalls } from "../internal/shared-calls.ts";
+import { SharedCalls } from "../internal/shared-answers.ts";
 import { readModule } from "../module-format/module-document.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";

@@ -4,7 +4,7 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { nextTurn } from "../internal/next-turn.ts";
-import { SharedCalls } from "../internal/shared-calls.ts";
+import { SharedCalls } from "../internal/shared-answers.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
 import { decodeView, encodeView, makeView, noView, type ModuleView } from "./module-view.ts";

@@ -1,8 +1,8 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
-import { KeptReads } from "../internal/kept-reads.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { KeptReads } from "../internal/shared-answers.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
 import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { KeyedQueue } from "../../lib/internal/keyed-queue.ts";
-import { SharedCalls } from "../../lib/internal/shared-calls.ts";
+import { SharedCalls } from "../../lib/internal/shared-answers.ts";
 import { deferred } from "../support/deferred.ts";
 
 it("does the work of one key in order, also after work that failed, and that of another at once", async () => {
