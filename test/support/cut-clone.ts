@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
 import { cloneOf, git } from "./git-clone.ts";
 
 type Tree = Record<string, string | null>;
@@ -50,8 +49,9 @@ const trees: Tree[] = [
   },
 ];
 
+/** For all files that one process runs: none of them is the last that it knows of. */
 export const folder = mkdtempSync(join(tmpdir(), "fleetwright-interrupted-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 let made: ReturnType<typeof makeRepository> | undefined;
 /** Nobody changes it, so one does for all. */
