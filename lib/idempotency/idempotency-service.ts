@@ -31,7 +31,7 @@ import {
   unknownAnswer,
 } from "./claim.ts";
 import type { CallDocument } from "./documents.ts";
-import { holdsSecrets, toText, type KeyedCall } from "./keyed-call.ts";
+import { holdsSecrets, toCanonicalText, type KeyedCall } from "./keyed-call.ts";
 import { shortenTooLong } from "./shorten-too-long.ts";
 
 const keptMs = 24 * 3_600_000;
@@ -259,7 +259,7 @@ export class IdempotencyService {
   async #fingerprint({ permission, input, ifMatch }: KeyedCall): Promise<string> {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
     // JSON has no line end of its own.
-    const text = toText(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
+    const text = toCanonicalText(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
     const key = holdsSecrets(permission) ? await this.#context.inputKey?.() : undefined;
     return toHex(this.#context.crypto.hmac(key ?? this.#secret, toUtf8(text)));
   }

@@ -20,7 +20,7 @@ export function holdsSecrets(permission: Permission): boolean {
 }
 
 /** The one text of an input, whatever the order of its fields; what has no canonical form is refused later, as any input. */
-export function toText(input: unknown): string {
+export function toCanonicalText(input: unknown): string {
   try {
     return canonicalJson((input ?? null) as Json);
   } catch {

@@ -8,6 +8,9 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 it("agents, operators and what is made for them leave nothing in memory when they are gone", async () => {
   const program = fileURLToPath(new URL("../support/come-and-go-process.ts", import.meta.url));
   const args = ["--import", "tsx", program, temporaryFolder()];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    timeout: 240_000,
+    killSignal: "SIGKILL",
+  });
   expect(JSON.parse(stdout)).toEqual([]);
 }, 300_000);
