@@ -10,6 +10,7 @@ import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RolloutDocument } from "./documents.ts";
+import { hasEnded } from "./progress.ts";
 import {
   RolloutBeginnings,
   type Beginning,
@@ -43,6 +44,8 @@ export class RolloutService {
   readonly #work: BackgroundWork;
   readonly #scheduled: ScheduledRollouts;
   readonly #runs = new Map<string, RolloutRun>();
+  /** Assignments by the applies of them that have not ended, whichever process drives these. */
+  readonly #applying = new Map<string, string>();
   /** Those that were heard of while all were read, which is older; null once they are. */
   #heard: Set<string> | null = new Set();
   readonly #ends: RolloutEnds;
@@ -72,7 +75,7 @@ export class RolloutService {
         const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
         await this.#go(await this.#beginnings.store(systemCaller, how));
       },
-      isRunning: async (name) => this.#isApplying(name) || (await this.store.isApplying(name)),
+      isRunning: (name) => [...this.#applying.values()].includes(name),
     });
     // Another process may have been told to pause, resume or cancel it.
     context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) => {
@@ -90,7 +93,7 @@ export class RolloutService {
     features.operations.held.watch((rolloutId) => this.#runs.get(rolloutId)?.go());
     context.feed.follow<RolloutDocument>("rollouts", ({ key, document }) => {
       this.#heard?.add(key);
-      this.#keep(key, document?.value.status);
+      this.#know(key, document?.value);
     });
     context.epochs.onResume(() => {
       for (const run of this.#runs.values()) run.go();
@@ -170,7 +173,7 @@ export class RolloutService {
    */
   async load(): Promise<number> {
     for await (const rollout of this.store.open()) {
-      if (this.#heard?.has(rollout.rollout_id) !== true) this.#keep(rollout.rollout_id, rollout.status);
+      if (this.#heard?.has(rollout.rollout_id) !== true) this.#know(rollout.rollout_id, rollout);
       await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
     }
     this.#heard = null;
@@ -236,14 +239,13 @@ export class RolloutService {
     return run;
   }
 
-  /** What waits of one that is paused or stops may not begin either. */
-  #keep(rolloutId: string, status: RolloutDocument["status"] | undefined): void {
+  /** How one stands, whichever process drives it. What waits of one that is paused or stops may not begin either. */
+  #know(rolloutId: string, rollout: Readonly<RolloutDocument> | undefined): void {
+    const { status, kind, assignment } = rollout ?? {};
     this.#operations.held.keepRollout(rolloutId, status === "paused" || status === "stopping");
-  }
-
-  /** Whether it drives an apply of an assignment: one that is told to go on may be read as neither paused nor running. */
-  #isApplying(assignment: string): boolean {
-    return [...this.#runs.values()].some((run) => run.assignment === assignment && run.kind === "apply");
+    if (kind === "apply" && assignment !== undefined && status !== undefined && !hasEnded(status))
+      this.#applying.set(rolloutId, assignment);
+    else this.#applying.delete(rolloutId);
   }
 
   #note(operation: Readonly<OperationDocument>): void {

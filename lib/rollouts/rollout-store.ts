@@ -83,13 +83,6 @@ export class RolloutStore {
     }
   }
 
-  /** Whether an apply of an assignment has not ended, whichever process drives it. */
-  async isApplying(assignment: string): Promise<boolean> {
-    for await (const rollout of this.open())
-      if (rollout.assignment === assignment && rollout.kind === "apply") return true;
-    return false;
-  }
-
   /** The rollouts that have not ended of each module: agents that are not begun yet get it. */
   async usersOf(modules: ReadonlySet<string>): Promise<Map<string, string[]>> {
     const users = new Map<string, string[]>();

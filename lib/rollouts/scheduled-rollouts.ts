@@ -35,7 +35,7 @@ interface Parts {
   /** Begins a rollout, together with a write. */
   begin: (assignment: Readonly<AssignmentDocument>, write: Write) => Promise<unknown>;
   /** Whether a rollout of an assignment has not ended. */
-  isRunning: (assignment: string) => Promise<boolean>;
+  isRunning: (assignment: string) => boolean;
 }
 
 /** A due time that is passed over. */
@@ -184,7 +184,7 @@ export class ScheduledRollouts {
       if (!assignment?.schedule || due.value.is_over === true)
         await this.#context.commit(systemCaller, [write]);
       else if (late > graceMs) await this.#passOver(due, write, "The orchestrator was not there in time.");
-      else if (await this.#parts.isRunning(name))
+      else if (this.#parts.isRunning(name))
         await this.#passOver(due, write, "The rollout before has not ended.");
       else await this.#parts.begin(assignment, write);
     } catch (error) {

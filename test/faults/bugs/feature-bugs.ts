@@ -100,9 +100,9 @@ export const featureBugs: readonly Bug[] = [
   },
   {
     name: "a plan that goes on holds up the rollout that is due",
-    file: "lib/rollouts/rollout-store.ts",
-    from: `rollout.assignment === assignment && rollout.kind === "apply"`,
-    to: `rollout.assignment === assignment`,
+    file: "lib/rollouts/rollout-service.ts",
+    from: `if (kind === "apply" && assignment !== undefined`,
+    to: `if (assignment !== undefined`,
     tests: ["test/rollouts/scheduled-rollouts.test.ts"],
   },
   {

@@ -207,4 +207,18 @@ export const roomsBugs: readonly Bug[] = [
     to: ``,
     tests: ["test/rollouts/paused-waiting.test.ts"],
   },
+  {
+    name: "an apply that another process drives does not count as one",
+    file: "lib/rollouts/rollout-service.ts",
+    from: `this.#applying.set(rolloutId, assignment);`,
+    to: `void assignment;`,
+    tests: ["test/rollouts/at-another-member.test.ts", "test/rollouts/scheduled-rollouts.test.ts"],
+  },
+  {
+    name: "an apply that has ended holds up its schedule for good",
+    file: "lib/rollouts/rollout-service.ts",
+    from: `    else this.#applying.delete(rolloutId);\n`,
+    to: ``,
+    tests: ["test/rollouts/scheduled-rollouts.test.ts"],
+  },
 ];
