@@ -1,8 +1,6 @@
-import { queryObjects } from "node:v8";
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { Waiters } from "../../lib/waiters.ts";
 import { settle, settleAll } from "../support/deferred.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 import { createScene } from "../support/rollout-scene.ts";
@@ -70,21 +68,6 @@ it("a rollout that is cancelled in the pause between two batches leaves nothing 
   await scene.clock.advance(2_000);
   await settleAll();
   expect(scene.clock.pendingTimers).toBe(before);
-});
-
-it("who waited for the ends of rollouts leaves nothing of it in memory", async () => {
-  await using scene = await createScene(1, () => ({}), { driftIntervalSeconds: 0 });
-  const { rollouts } = scene.test.orchestrator;
-  const waited = async (): Promise<number> => {
-    const applied = rollouts.apply(systemCaller, { name: "all", wait_seconds: 60 });
-    await scene.finish(scene.agents[0]);
-    expect(await applied).toMatchObject({ status: "succeeded" });
-    await settleAll();
-    return queryObjects(Waiters, { format: "count" });
-  };
-  const before = await waited();
-  for (let time = 0; time < 3; time += 1) await waited();
-  expect(await waited()).toBe(before);
 });
 
 it("agents of one rollout that all turn up at once are counted one after the other", async () => {

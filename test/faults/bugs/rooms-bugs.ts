@@ -142,7 +142,7 @@ export const roomsBugs: readonly Bug[] = [
     file: "lib/rollouts/rollout-ends.ts",
     from: `      if (waiting.count === 0) this.#waiting.delete(rolloutId);\n`,
     to: ``,
-    tests: ["test/rollouts/rollout-ends.test.ts"],
+    tests: ["test/faults/left-in-memory.test.ts"],
   },
   {
     name: "a group is cut that just fits",

@@ -126,6 +126,17 @@ test.each<[string, JsonObject, string[]]>([
   expect(ran.findLast(({ argv }) => argv[0] === "sync")?.cwd).toBe("/srv/site");
 });
 
+test("a look at a clone that is as wanted takes two programs", async () => {
+  const { apply, ran, asking } = start();
+  await apply({ revision: first });
+  ran.length = 0;
+  expect(await apply({ revision: first })).toMatchObject({ outcome: "unchanged" });
+  expect(asking()).toEqual([
+    "git rev-parse --git-dir HEAD^{commit}",
+    String.raw`git config --null --get-regexp ^(remote\.origin\.url|fleetwright\.checkout)$`,
+  ]);
+});
+
 test("git runs as the user whose clone it is, asks nobody, and runs nothing that a clone brings", async () => {
   const { apply, ran, host } = start();
   const mine = { user: "web" };

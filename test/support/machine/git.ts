@@ -119,6 +119,11 @@ class ModelGit {
       const value = config[rest[1] ?? ""];
       return value === undefined ? { exitCode: 1 } : { stdout: `${value}\n` };
     }
+    if (rest[1] === "--get-regexp") {
+      const found = Object.entries(config).filter(([key]) => new RegExp(rest[2] ?? "").test(key));
+      if (found.length === 0) return { exitCode: 1 };
+      return { stdout: found.map(([key, value]) => `${key}\n${value}\0`).join("") };
+    }
     if (rest[0] === "--unset-all") {
       const { [rest[1] ?? ""]: _, ...others } = config;
       this.#write(".git/config", JSON.stringify(others));
@@ -130,8 +135,10 @@ class ModelGit {
   }
 
   #parse(rest: readonly string[]): Answer {
-    if (rest[0] === "--git-dir") return { stdout: ".git\n" };
     const head = this.#head();
+    if (rest[1]?.startsWith("HEAD"))
+      return { exitCode: head === null ? 128 : 0, stdout: `.git\n${head ?? rest[1]}\n` };
+    if (rest[0] === "--git-dir") return { stdout: ".git\n" };
     return head === null ? { exitCode: 1 } : { stdout: `${head}\n` };
   }
 

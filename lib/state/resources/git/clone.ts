@@ -15,6 +15,7 @@ import {
 } from "./folder.ts";
 import {
   type Checkout,
+  checkoutNote,
   clearRemains,
   forgetCheckout,
   interruptedCheckout,
@@ -31,7 +32,9 @@ import {
   hasCommit,
   headOf,
   isWholeHash,
+  settingsOf,
   storedAddress,
+  whereAndHead,
   writeFiles,
 } from "./program.ts";
 
@@ -80,15 +83,15 @@ export async function findClone(
         "line of .git/logs/HEAD into it, or delete the clone",
     );
   }
-  const own = (await askInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
-  // Git looks in the folders above too, where the one at the path is no good.
-  if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
-  const head = await headOf(place, machine);
+  const { gitFolder, head } = await whereAndHead(place, machine);
+  if (gitFolder !== ".git") throw refuse(place.path, "holds a clone that git can't read");
+  const address = `remote.${place.remote}.url`;
+  const settings = await settingsOf(place, [address, checkoutNote], machine);
   return {
     kind: "clone",
     head,
-    repository: await askOrNull(place, ["config", "--get", `remote.${place.remote}.url`], machine),
-    interrupted: await interruptedCheckout(place, head, machine),
+    repository: settings.get(address) ?? null,
+    interrupted: await interruptedCheckout(place, { head, noted: settings.get(checkoutNote) }, machine),
   };
 }
 
@@ -194,7 +197,8 @@ export async function bringTo(spec: WantedClone, machine: Machine): Promise<void
   const { commit, ref } = await wantedCommit(spec, machine);
   await fetchCommit(spec, { commit, ref }, machine);
   const from = await headOf(spec, machine);
-  const interrupted = await interruptedCheckout(spec, from, machine);
+  const noted = (await settingsOf(spec, [checkoutNote], machine)).get(checkoutNote);
+  const interrupted = await interruptedCheckout(spec, { head: from, noted }, machine);
   const isMoving = interrupted !== null || from !== commit || force || spec.submodules;
   const to = [...(interrupted?.to ?? []).filter((each) => each !== commit), commit];
   if (isMoving) await noteCheckout(spec, { from: interrupted ? interrupted.from : from, to }, machine);

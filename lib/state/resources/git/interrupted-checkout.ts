@@ -24,7 +24,8 @@ import {
   writeFiles,
 } from "./program.ts";
 
-const note = "fleetwright.checkout";
+/** Where it is noted in the configuration of the clone. */
+export const checkoutNote = "fleetwright.checkout";
 const unborn = "none";
 
 /** Commits that are kept of those which were tried one after another: the note is the clone's, and so its user's. */
@@ -41,7 +42,7 @@ export interface Checkout {
 /** Says on disk what is about to be checked out, before the first file changes. It stays until all files are written. */
 export async function noteCheckout(place: GitPlace, { from, to }: Checkout, machine: Machine): Promise<void> {
   const value = [from ?? unborn, ...to.slice(-mostNoted)].join(" ");
-  await changeClone(place, ["config", "--replace-all", note, value], machine);
+  await changeClone(place, ["config", "--replace-all", checkoutNote, value], machine);
   // A system that can't sync one disk need not.
   await machine.host.run({ argv: ["sync", "-f", ".git"], cwd: place.path }, machine.signal);
 }
@@ -49,21 +50,17 @@ export async function noteCheckout(place: GitPlace, { from, to }: Checkout, mach
 /** Takes the note away. */
 export async function forgetCheckout(place: GitPlace, machine: Machine): Promise<void> {
   // 5: there is none.
-  const command = { ...commandFor(place, ["config", "--unset-all", note]), cwd: place.path };
+  const command = { ...commandFor(place, ["config", "--unset-all", checkoutNote]), cwd: place.path };
   await attempt({ ...command, onOutput: () => {} }, { ...machine, staysInRoot: true }, [0, 5]);
 }
 
 /** The checkout that was not ended; null where there is none, or where somebody has checked out something else since. */
 export async function interruptedCheckout(
   place: GitPlace,
-  head: string | null,
+  { head, noted = "" }: { head: string | null; noted: string | undefined },
   machine: Machine,
 ): Promise<Checkout | null> {
-  const { stdout } = await askInClone(place, ["config", "--get", note], { ...machine, codes: [0, 1] });
-  const [from = "", ...to] = stdout
-    .trim()
-    .split(" ")
-    .slice(0, mostNoted + 1);
+  const [from = "", ...to] = noted.split(" ").slice(0, mostNoted + 1);
   const isKnown = (from === unborn || isWholeHash(from)) && to.length > 0 && to.every(isWholeHash);
   if (!isKnown || ![from, ...to].includes(head ?? unborn)) return null;
   for (const commit of [from, ...to])

@@ -73,6 +73,36 @@ export function headOf(place: GitPlace, machine: Machine): Promise<string | null
   return askOrNull(place, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], machine);
 }
 
+/**
+ * The commit that is checked out, asked for together with where git's own folder is: as git puts it, `.git` for a clone at the path, as it
+ * looks in the folders above too.
+ */
+export async function whereAndHead(
+  place: GitPlace,
+  machine: Machine,
+): Promise<{ gitFolder: string; head: string | null }> {
+  const where = ["rev-parse", "--git-dir"];
+  const asked = await askInClone(place, [...where, "HEAD^{commit}"], { ...machine, codes: [0, 128] });
+  const [gitFolder = "", commit = ""] = asked.stdout.split("\n");
+  if (asked.exitCode === 0 && isWholeHash(commit)) return { gitFolder, head: commit };
+  // Asked for one thing at a time, it says what of it is not there, and what else is wrong.
+  const { stdout } = await askInClone(place, where, machine);
+  return { gitFolder: stdout.trim(), head: await headOf(place, machine) };
+}
+
+/** What the configuration of a clone says, by key, of those that it has; the last value of a key that is there again. */
+export async function settingsOf(
+  place: GitPlace,
+  keys: readonly string[],
+  machine: Machine,
+): Promise<ReadonlyMap<string, string>> {
+  const patterns = keys.map((key) => key.replaceAll(".", String.raw`\.`));
+  const args = ["config", "--null", "--get-regexp", `^(${patterns.join("|")})$`];
+  const { stdout } = await askInClone(place, args, { ...machine, codes: [0, 1] });
+  const entries = stdout.matchAll(/([^\n\0]+)(?:\n([^\0]*))?\0/g);
+  return new Map(Array.from(entries, ([, key = "", value = ""]) => [key, value.trim()]));
+}
+
 /** What git says; null where it ends with 1. */
 export async function askOrNull(
   place: GitPlace,
