@@ -194,6 +194,13 @@ export const equivalents: readonly Equivalent[] = [
     reason: "What was asked to end is passed over where it is looked at again.",
   },
   {
+    file: "lib/state/foreseen/foreseen-host.ts",
+    line: `restingPlaces: readonly string[] = [];`,
+    replacement: `["Stryker was here"]`,
+    reason:
+      "It is emptied before the first question, and without a resource that brings something nobody reads it.",
+  },
+  {
     file: "lib/state/resources/shared/marked-lines.ts",
     line: `if (text === "") return false;`,
     replacement: `false`,

@@ -138,8 +138,10 @@ export class ForeseenFiles implements HostFiles {
   }
 
   move(from: string, to: string): void {
-    const stat = this.#require(from, this.#find(from));
+    const place = this.#find(from);
+    const stat = this.#require(from, place);
     if (stat.kind === "directory") throw hostError(from, "EISDIR");
+    if (this.#find(to).real === place.real) return;
     if (stat.kind === "symlink") this.makeSymlink(to, this.readLink(from));
     else {
       const { mode, uid, gid } = stat;

@@ -46,6 +46,7 @@ export interface ForeseenPlace {
 
 /** A folder as it was found with the links above it followed. */
 interface Followed {
+  /** Empty for the root folder. */
   real: string;
   isForeseen: boolean;
   ledBy: number | null;
@@ -78,7 +79,6 @@ export class ForeseenTree {
 
   find(path: string): ForeseenPlace {
     const { folder, name } = split(path);
-    if (name === "") return { real: "/", below: "/", node: this.#nodes.get("/") };
     const above = this.#followed(folder, path);
     const real = join(above.real, name);
     return { real, below: above.isForeseen ? real : path, node: this.#nodeAt(real) };
@@ -123,6 +123,8 @@ export class ForeseenTree {
     if (node?.kind !== "file" || this.#linkAt(real) !== null) this.#folders = new Map();
     this.#nodes.set(real, node);
     this.#written.add(real);
+    // The root folder is in no other.
+    if (name === "") return;
     const names = this.#names.get(folder) ?? new Set();
     this.#names.set(folder, names.add(name));
   }
@@ -221,7 +223,7 @@ export class ForeseenTree {
       const passing = way.detour(partsOf(target), "led", step);
       if (target.startsWith("/")) begin(passing);
     }
-    return { real: done === "" ? "/" : done, isForeseen, ledBy: trail.ledBy };
+    return { real: done, isForeseen, ledBy: trail.ledBy };
   }
 
   #enter(trail: Trail, folder: string, passing: Passing): void {

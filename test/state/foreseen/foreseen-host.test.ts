@@ -54,7 +54,26 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       (files) =>
         files.compareFile(at, content),
   ),
+  fc.tuple(path, path).map(
+    ([from, to]): Step =>
+      (files) =>
+        files.move(from, to),
+  ),
+  fc.tuple(path, fc.constantFrom("readLink", "list", "extras", "hashFile", "ledBy", "stat")).map(
+    ([at, look]): Step =>
+      (files) =>
+        lookAt(files, look as "list", at),
+  ),
 );
+
+/** What is seen, or why not: below a foreseen link the machine below is asked by another path. */
+function lookAt(files: HostFiles, look: "list", path: string): unknown {
+  try {
+    return files[look](path);
+  } catch (error) {
+    return (error as { details?: { errno?: string } }).details?.errno;
+  }
+}
 
 test("steps on a foreseen machine end as on a real one, and the machine below stays as it is", () => {
   fc.assert(
@@ -117,7 +136,8 @@ test("who is foreseen is a user, and may run programs; nobody else may", async (
   host.files.writeFile("/etc/passwd", Buffer.from(passwd), {});
   expect([host.users.userId("web"), host.users.userName(33)]).toEqual([33, "web"]);
   await host.run({ argv: ["work"], user: "web", cwd: "/srv" }, signal);
-  for (const command of [{ user: "nobody" }, { cwd: "/none" }])
+  for (const user of ["7", "33"]) await host.run({ argv: ["work"], user }, signal);
+  for (const command of [{ user: "nobody" }, { user: "7up" }, { user: "up7" }, { cwd: "/none" }])
     await expect(host.run({ argv: ["work"], ...command }, signal)).rejects.toThrow("missing: ");
 });
 
@@ -132,6 +152,8 @@ test("a program that is asked about what is only foreseen is asked in vain", asy
   host.files.makeDirectory("/srv/site", {});
   host.files.writeFile("/etc/passwd", Buffer.from("web:x:33:33::/srv:/bin/sh\n"), {});
   expect(await ask("./srv/site/.git")).toBe(true);
+  expect(await ask("/srv/site/")).toBe(true);
+  expect(await ask("/srv//site", "/", "./")).toBe(false);
   expect(await ask("-c", "cd /srv; test -d site")).toBe(true);
   expect(await ask("-u", "web")).toBe(true);
   expect(await ask("status", "site")).toBe(true);
@@ -162,6 +184,48 @@ test("a folder that is cleared holds nothing, also nothing of what was foreseen 
   host.files.writeFile("/srv/new", Buffer.from("x"), {});
   for (const path of ["/srv", "/none"]) host.files.removeAll(path);
   expect([host.files.stat("/srv"), below.files.list("/srv")]).toEqual([null, ["old"]]);
+});
+
+test("a folder that was cleared forgets what was foreseen at every depth, and nothing of what begins with its name", () => {
+  const { host } = machine();
+  for (const folder of ["/srv/a", "/srv/a/b", "/srv2"]) host.files.makeDirectory(folder, {});
+  for (const file of ["/srv/a/x", "/srv/a/b/x", "/srv2/x"]) host.files.writeFile(file, Buffer.from("x"), {});
+  host.files.clear("/srv");
+  for (const folder of ["/srv/a", "/srv/a/b"]) {
+    host.files.makeDirectory(folder, {});
+    expect(host.files.list(folder)).toEqual([]);
+  }
+  expect(host.files.list("/srv2")).toEqual(["x"]);
+});
+
+test("what is foreseen of the root folder is told of it, and hides nothing in it", () => {
+  const { below, host } = machine();
+  const { mode } = below.files.stat("/")!;
+  host.files.setAttributes("/", { mode: 0o700 });
+  host.files.writeFile("/new", Buffer.from("x"), {});
+  expect([host.realPath("/"), host.files.stat("/")?.mode, below.files.stat("/")?.mode]).toEqual([
+    "/",
+    0o700,
+    mode,
+  ]);
+  expect(host.files.list("/")).toEqual([...below.files.list("/"), "new"].toSorted());
+  expect(host.takeWritten()).toEqual(["/", "/new"]);
+});
+
+test("below a folder was looked where any look led there, unless that very place is foreseen", () => {
+  const { below, host } = machine();
+  below.files.makeSymlink("/way", "/srv");
+  const hasLooked = (...paths: string[]): boolean => {
+    host.forgetQuestions();
+    for (const path of paths) host.files.stat(path);
+    return host.hasLookedBelow("/srv");
+  };
+  host.files.writeFile("/srv/known", Buffer.from("x"), {});
+  expect(hasLooked("/etc/passwd", "/srv/there", "/other")).toBe(true);
+  expect(hasLooked("/way/there", "/etc")).toBe(true);
+  expect(hasLooked("/srv", "/srv2/there", "/srv/known", "/way/known")).toBe(false);
+  below.files.makeSymlink("/round", "round");
+  expect(hasLooked("/etc")).toBe(false);
 });
 
 // Ways are remembered from the first change on.
@@ -236,4 +300,16 @@ test("a home that is handed over keeps what is of another user or group in it, a
   expect(owners.map((owner) => seen(pathOf("web2", owner)))).toEqual(
     owners.map(({ uid, gid }) => [uid, gid]),
   );
+});
+
+test("a program that asks about a home that is handed over, or what is in it, asks in vain", async () => {
+  const { host } = machine({ tell: () => ({}) });
+  host.files.handOver("/srv", { from: { uid: 7, gid: 70 }, to: { uid: 8, gid: 80 } });
+  const isVain = async (word: string): Promise<boolean> => {
+    host.forgetQuestions();
+    await host.run({ argv: ["tell", word], asks: true }, signal);
+    return host.wasAskedInVain();
+  };
+  for (const word of ["/srv", "/srv/site", "/srv/"]) expect(await isVain(word), word).toBe(true);
+  for (const word of ["/srv2", "/etc", "/sr"]) expect(await isVain(word), word).toBe(false);
 });

@@ -1,6 +1,6 @@
 /** Programs that judge a foreseen content on a real machine: they get a copy, and leave nothing. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LocalHost } from "../../../lib/host/local-host.ts";
 import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
@@ -87,6 +87,26 @@ describe("a program that judges what a plan would write", () => {
     expect((await each.plan(judge)).results).toMatchObject([{ outcome: "would_change" }]);
     expect(machineOf(each.snapshot())).toEqual(before);
     expect(readFileSync(each.conf, "utf8")).toBe("old\n");
+  });
+
+  test("may take its folder away", async () => {
+    const each = scene();
+    const before = machineOf(each.snapshot());
+    const { results } = await each.plan('cd /; rm -rf "$(dirname "$1")"');
+    expect(results).toMatchObject([{ outcome: "would_change" }]);
+    expect(machineOf(each.snapshot())).toEqual(before);
+  });
+
+  test.each([
+    [1_000, "as many neighbours as are shown", "0"],
+    [1_001, "of more than these none", "1"],
+  ])("sees, where a folder holds %i names, %s", async (count, _, status) => {
+    const each = scene();
+    for (let n = readdirSync(dirname(each.conf)).length; n < count; n += 1)
+      writeFileSync(join(dirname(each.conf), `n${n}`), "");
+    expect(readdirSync(dirname(each.conf))).toHaveLength(count);
+    const { results } = await each.plan('test -e "$(dirname "$1")/more"; test $? = ' + status);
+    expect(results).toMatchObject([{ outcome: "would_change" }]);
   });
 
   test.each(["its time", "a cancel"])("is ended by %s, with what it started", async (by) => {
