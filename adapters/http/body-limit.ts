@@ -43,3 +43,11 @@ export function tooLarge(limitBytes: number): OrchestratorError {
     details: { limit_bytes: limitBytes },
   });
 }
+
+/** The error for a body that a parser of the host took before: what it said is gone, and must not pass for nothing. */
+export function readBefore(): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", {
+    message:
+      "The body was read before the request came here: the server around this surface must not parse it.",
+  });
+}

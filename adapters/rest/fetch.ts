@@ -1,6 +1,6 @@
 /** Carries REST over the Fetch API, for servers other than Node's and for calls within the process. */
 import { isOrchestratorError, OrchestratorError } from "fleetwright";
-import { readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
+import { readBefore, readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a function from `Request` to `Response`. */
@@ -56,6 +56,7 @@ class FetchRestRequest implements RestRequest {
   async readBody(limitBytes: number): Promise<Uint8Array> {
     const { body } = this.#request;
     if (body === null) return new Uint8Array();
+    if (this.#request.bodyUsed) throw readBefore();
     if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
     try {
       return await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);

@@ -21,7 +21,7 @@ export interface RestRequest extends Connection {
   /**
    * Reads the body, once.
    *
-   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` past the limit; `VALIDATION_FAILED` when it broke off.
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` past the limit; `VALIDATION_FAILED` when it broke off, or was read before.
    */
   readBody(limitBytes: number): Promise<Uint8Array>;
 }

@@ -6,7 +6,7 @@ import { TLSSocket } from "node:tls";
 import { isOrchestratorError, OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { LocalEnd } from "../http/audience.ts";
-import { readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
+import { readBefore, readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a listener of a `node:http` server. */
@@ -101,6 +101,7 @@ class NodeRestRequest implements RestRequest {
 
   async readBody(limitBytes: number): Promise<Uint8Array> {
     const request = this.#request;
+    if (request.readableDidRead) throw readBefore();
     if (refusesAtOnce(request.headers["content-length"], limitBytes)) {
       this.isCutOff = true;
       throw tooLarge(limitBytes);
