@@ -59,13 +59,16 @@ export async function withRetries<Result>(
   }
 }
 
+/** What is over when the service runs again. A service that was stopped tells of its closed storage. */
+const passingCodes: ReadonlySet<string> = new Set(["UNAVAILABLE", "PEER_ERROR", "STORAGE_CLOSED"]);
+
 /** Whether the same request may be answered a little later: nobody answered, or whoever did was too busy or not the service. */
 export function isPassing(error: unknown): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   if (error.status === 0) return !isLasting(error);
   if (error.status === 429) return true;
   const isGateway = error.status === 502 || error.status === 503 || error.status === 504;
-  return isGateway && (error.code === "UNAVAILABLE" || error.code === "PEER_ERROR");
+  return isGateway && passingCodes.has(error.code);
 }
 
 /** Half of it by chance: clients that lost one server do not all come back at once. */

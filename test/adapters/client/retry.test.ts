@@ -154,6 +154,7 @@ it("a signal that outlives many calls keeps nothing of them", async () => {
 it.each<[string, () => Response | Promise<Response>]>([
   ["429 with the problem of the server", refusal(429, "RATE_LIMITED")],
   ["503 with the problem of the server", refusal(503, "UNAVAILABLE")],
+  ["503 of an orchestrator that was stopped", refusal(503, "STORAGE_CLOSED")],
   ...[429, 502, 503, 504].map(
     (status) =>
       [`${status} of a gateway`, () => new Response("busy", { status })] as [string, () => Response],

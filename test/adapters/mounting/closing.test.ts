@@ -1,11 +1,12 @@
 /** A host that ends as docs/embedding.md says, while somebody reads a stream and somebody waits. */
-import type { Server } from "node:http";
-import { describe, expect, it } from "vitest";
-import type { Orchestrator } from "fleetwright";
-import { createClient } from "fleetwright/client";
+import { createServer, type Server } from "node:http";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { FileStorage, nodeCrypto, Orchestrator, SocketTransport, systemCaller, toHex } from "fleetwright";
+import { createClient, type OperatorSigner } from "fleetwright/client";
 import { createOrchestratorApp, type App } from "fleetwright/h3";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { connectScriptedAgent } from "../../support/scripted-agent.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { hosts, mountPath, urlOf } from "./hosts.ts";
 
 /** Shorter than a call here waits, and than Fastify keeps a connection that nothing is asked on. */
@@ -50,3 +51,48 @@ describe.each(Object.entries(hosts))("mounted in %s", (_, start) => {
     expect(await read).toContain('"type":"position"');
   });
 });
+
+it("a program that starts another orchestrator in the place of one keeps its clients", async () => {
+  const folder = temporaryFolder();
+  const begin = async (): Promise<Orchestrator> => {
+    const orchestrator = new Orchestrator({
+      storage: new FileStorage({ folder }),
+      transport: new SocketTransport(),
+    });
+    await orchestrator.start();
+    return orchestrator;
+  };
+  let orchestrator = await begin();
+  onTestFinished(() => orchestrator.stop());
+  let fleet = createOrchestratorApp({ orchestrator, mountPath });
+  const server = createServer((request, response) => fleet.listener(request, response));
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const signer = newSigner();
+  const added = { username: "ada", public_key: signer.publicKey, role: "Viewer" } as const;
+  await orchestrator.operators.add(systemCaller, added);
+  const away = vi.fn();
+  const client = createClient({ url: urlOf(server) + mountPath, signer, onAway: away });
+  const events = client.events.stream();
+  await events.next();
+
+  const told = events.next();
+  await orchestrator.stop();
+  const listed = client.agents.list();
+  await vi.waitFor(() => expect(away).toHaveBeenCalled(), 5_000);
+  orchestrator = await begin();
+  fleet = createOrchestratorApp({ orchestrator, mountPath });
+
+  expect(await told).toMatchObject({ done: false });
+  expect(await listed).toMatchObject({ items: [] });
+  expect(away).toHaveBeenCalledOnce();
+  await events.return();
+});
+
+function newSigner(): OperatorSigner {
+  const signer = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
+  return {
+    publicKey: toHex(signer.publicKey),
+    sign: (message) => signer.sign(new TextEncoder().encode(message)),
+  };
+}
