@@ -9,6 +9,13 @@ const pingMs = 15_000;
 /** How soon a reader that was cut off comes back, milliseconds. */
 const retryMs = 2000;
 
+/** Proxies pass on what comes as it comes, and compressors, which would wait until a piece is worth it, leave it alone. */
+const headers = {
+  "content-type": eventStreamMediaType,
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+};
+
 const encoder = new TextEncoder();
 const ping = encoder.encode(": ping\n\n");
 
@@ -46,7 +53,7 @@ export async function toEventStream(
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, { headers: { "content-type": eventStreamMediaType, "x-accel-buffering": "no" } });
+  return new Response(body, { headers });
 }
 
 function toFrame([id, data]: TrackedItem): string {

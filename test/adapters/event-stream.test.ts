@@ -55,7 +55,7 @@ describe("GET /api/v1/events", () => {
       response.status,
       response.headers.get("content-type"),
       response.headers.get("cache-control"),
-    ]).toEqual([200, "text/event-stream", "no-store"]);
+    ]).toEqual([200, "text/event-stream", "no-store, no-transform"]);
     const frames = readFrames(response);
     expect((await nextOf(frames)).data).toEqual({ type: "position" });
     await upload(test, "one");
