@@ -95,7 +95,9 @@ class NodeRestRequest implements RestRequest {
   }
 
   hasBody(): boolean {
-    const { headers } = this.#request;
+    const { headers, httpVersionMajor } = this.#request;
+    // HTTP/2 announces none.
+    if (httpVersionMajor > 1) return true;
     return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
   }
 
