@@ -71,7 +71,7 @@ it("a program that starts another orchestrator in the place of one keeps its cli
   const signer = newSigner();
   const added = { username: "ada", public_key: signer.publicKey, role: "Viewer" } as const;
   await orchestrator.operators.add(systemCaller, added);
-  const away = vi.fn();
+  const away = vi.fn<() => void>();
   const client = createClient({ url: urlOf(server) + mountPath, signer, onAway: away });
   const events = client.events.stream();
   await events.next();
