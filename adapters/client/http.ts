@@ -22,7 +22,10 @@ export interface RequestExtras {
    * the `version` of an agent, an operator, an assignment and the retention of the audit log, and the `revision` of a module.
    */
   ifVersion?: number | undefined;
-  /** Under which a change is carried out once, however often it is sent. Default: a new one for each call. */
+  /**
+   * Under which a change is carried out once, however often it is sent: 1 to 255 characters that a header can hold, else the call rejects
+   * with a `TypeError`. Default: a new one for each call.
+   */
   idempotencyKey?: string | undefined;
   /** Once it is aborted no attempt follows one that failed; one that is under way is waited for, as `signal` would not. */
   noRetry?: AbortSignal | undefined;
@@ -82,6 +85,7 @@ export function createSend(url: string, fetch: Fetch): Send {
   return async (request) => {
     const { method, path, query, body, asStream = false, signal } = request;
     const headers = headersOf(request);
+    requireSendable(headers);
     const init: RequestInit = {
       method,
       headers,
@@ -110,6 +114,15 @@ function headersOf({ headers, token, body, ifVersion, idempotencyKey }: HttpRequ
     ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
+}
+
+/** What `fetch` refuses before it sends anything is no server that can't be reached. The value may be a token, and is not repeated. */
+function requireSendable(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers))
+    if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(value.trim()))
+      throw new TypeError(
+        `A header can't hold the value of "${name}": it has characters that none may have.`,
+      );
 }
 
 interface Exchange {

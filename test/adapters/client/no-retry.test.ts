@@ -68,3 +68,30 @@ test("a call that is not stopped is sent again", async () => {
   expect(await list()).toEqual({ items: [], next_cursor: null });
   expect(sent()).toBe(2);
 });
+
+test.each(["a\nb", "a\u0000", "a\u007fb", "ключ", "a\u0100"])(
+  "what no header can hold is refused before anything is sent: %j",
+  async (idempotencyKey) => {
+    const { client, sent } = scene(ok);
+    const removed = client.agents
+      .remove({ node_id: "x" }, { idempotencyKey })
+      .catch((error: unknown) => error);
+    const error = await removed;
+    expect(error).toBeInstanceOf(TypeError);
+    expect((error as Error).message).toMatch(/"idempotency-key"/);
+    expect((error as Error).message).not.toContain(idempotencyKey);
+    expect(sent()).toBe(0);
+  },
+);
+
+test("what a header can hold is sent as it is, and once", async () => {
+  const seen: unknown[] = [];
+  const fetch: Fetch = async (_, { headers }) => (
+    seen.push(new Headers(headers).get("idempotency-key")),
+    ok()
+  );
+  const client = createClient({ url: "http://127.0.0.1:1", token: "fw_x", fetch });
+  for (const idempotencyKey of ["a\tb", "a b~", "\u00fc\u0080", "x\n"])
+    await client.agents.remove("x", { idempotencyKey });
+  expect(seen).toEqual(["a\tb", "a b~", "\u00fc\u0080", "x"]);
+});
