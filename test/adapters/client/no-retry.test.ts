@@ -73,9 +73,7 @@ test.each(["a\nb", "a\u0000", "a\u007fb", "ключ", "a\u0100"])(
   "what no header can hold is refused before anything is sent: %j",
   async (idempotencyKey) => {
     const { client, sent } = scene(ok);
-    const removed = client.agents
-      .remove({ node_id: "x" }, { idempotencyKey })
-      .catch((error: unknown) => error);
+    const removed = client.agents.remove("x", { idempotencyKey }).catch((error: unknown) => error);
     const error = await removed;
     expect(error).toBeInstanceOf(TypeError);
     expect((error as Error).message).toMatch(/"idempotency-key"/);
