@@ -16,16 +16,22 @@ export interface Bringer {
   until: string | null;
 }
 
+/** What was asked about that is only foreseen. */
+export interface AskedInVain {
+  /** Whether anything was, so that the answer counts for nothing. */
+  isInVain: boolean;
+  /** What a program was asked about: accounts, paths and names of files. */
+  about: readonly string[];
+}
+
 /** On what the finding of a check rests beside the machine that was looked at. */
-export interface Resting {
+export interface Resting extends AskedInVain {
   /** Whether it looked at something below a folder that nobody has said anything of. */
   hasLookedBelow: (folder: string) => boolean;
   /** Whether it found that something is not there, as it is to be. */
   isAbsent: boolean;
   /** Places that its type names; "/" = whatever nobody can know. */
   places: readonly string[];
-  /** Whether a program was asked about what is only foreseen, and its answer counts for nothing. */
-  isInVain: boolean;
 }
 
 /** The resources that would be done before, or begun, in their order. */
@@ -44,7 +50,7 @@ export class Bringers {
   wantedFor(
     resource: ResolvedResource,
     error: OrchestratorError,
-    { isInVain, places }: Pick<Resting, "isInVain" | "places">,
+    { isInVain, about, places }: Pick<Resting, keyof AskedInVain | "places">,
   ): string | null {
     const isOne =
       places.length > 0
@@ -52,13 +58,13 @@ export class Bringers {
         : isInVain
           ? () => true
           : mayBring(error);
-    return this.#last(resource, this.#done.filter(isOne));
+    return this.#last(resource, this.#done.filter(isOne), about);
   }
 
   /** The key of the one on which the finding of a check rests; null where it holds whatever comes before. */
   restedOn(resource: ResolvedResource, resting: Resting, isRemoval: boolean): string | null {
     if (this.isEmpty) return null;
-    const { hasLookedBelow, isAbsent, places, isInVain } = resting;
+    const { hasLookedBelow, isAbsent, places, isInVain, about } = resting;
     const isOne = (each: Bringer): boolean => {
       const { below } = each;
       if (below !== null && below !== "/" && hasLookedBelow(below)) return true;
@@ -67,12 +73,15 @@ export class Bringers {
       return names(resource, each) || (isAbsent && !each.isRemoval);
     };
     const found = isInVain && places.includes("/") ? this.#done : this.#done.filter(isOne);
-    return this.#last(resource, found);
+    return this.#last(resource, found, about);
   }
 
-  /** What it names itself is what it waits for; of others nobody knows more than that the last may be the one. */
-  #last(resource: ResolvedResource, among: readonly Bringer[]): string | null {
-    const found = among.findLast((each) => names(resource, each)) ?? among.at(-1);
+  /** What it names itself is what it waits for, or else what it asked about; of others nobody knows more than that the last may be the one. */
+  #last(resource: ResolvedResource, among: readonly Bringer[], about: readonly string[]): string | null {
+    const found =
+      among.findLast((each) => names(resource, each)) ??
+      among.findLast((each) => about.some((word) => isAbout(each, word))) ??
+      among.at(-1);
     return found ? (found.until ?? resourceKey(found.resource)) : null;
   }
 }
@@ -102,6 +111,13 @@ function isIn(bringer: Bringer, places: readonly string[], resource: ResolvedRes
     const isClose = below !== null && below !== "/" && (isWithin(below, place) || isWithin(place, below));
     return isClose || paths.some((path) => isWithin(path, place));
   });
+}
+
+/** Whether it brings an account, a path, or a file of a name. */
+function isAbout({ resource, paths }: Bringer, word: string): boolean {
+  return (
+    resource.identity === word || paths.some((path) => isWithin(word, path) || path.endsWith(`/${word}`))
+  );
 }
 
 function isWithin(path: string, folder: string): boolean {

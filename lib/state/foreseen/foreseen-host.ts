@@ -16,6 +16,7 @@ import type {
 import { andThen } from "../../internal/maybe-waiting.ts";
 import type { ForeseenMachine } from "../resource-type.ts";
 import { AskedServers } from "./asked-servers.ts";
+import type { AskedInVain } from "./bringers.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, type ForeseenPlace, ForeseenTree } from "./foreseen-tree.ts";
 import { foreseenUsers } from "./foreseen-users.ts";
@@ -134,16 +135,18 @@ export class ForeseenHost implements ForeseenMachine {
     return this.#placeOf(path)?.real ?? path;
   }
 
-  /** Whether something was asked, of a program or a file, about what only the foreseen machine knows. */
-  wasAskedInVain(): boolean {
-    if (this.#hasReadUnknown) return true;
-    if (!this.isChanged || this.#questions.length === 0) return false;
+  /** What was asked, of a program or a file, that only the foreseen machine knows. */
+  askedInVain(): AskedInVain {
+    const about = this.#foreseenWords();
+    return { isInVain: this.#hasReadUnknown || about.length > 0, about };
+  }
+
+  #foreseenWords(): string[] {
+    if (!this.isChanged || this.#questions.length === 0) return [];
     const names = this.#tree.fileNames();
-    return this.#questions.some((question) =>
-      wordsOf(question).some(
-        (word) => names.has(word) || this.#isForeseenAccount(word) || this.#isForeseenPath(word),
-      ),
-    );
+    return this.#questions
+      .flatMap(wordsOf)
+      .filter((word) => names.has(word) || this.#isForeseenAccount(word) || this.#isForeseenPath(word));
   }
 
   sha256(content: Uint8Array): string {
@@ -239,9 +242,7 @@ export class ForeseenHost implements ForeseenMachine {
     return users.userId(name) !== this.users.userId(name) || users.groupId(name) !== this.users.groupId(name);
   }
 
-  /** "./srv" is how programs that begin in the root folder are told of "/srv". */
-  #isForeseenPath(word: string): boolean {
-    const path = word.replace(/^\.(?=\/)/, "").replace(/(?<=.)\/+$/, "");
+  #isForeseenPath(path: string): boolean {
     if (path.length < 2 || !path.startsWith("/") || path.includes("//")) return false;
     try {
       return this.#tree.concerns(path);

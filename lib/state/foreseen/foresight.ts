@@ -155,7 +155,7 @@ export class Foresight {
     const mayWant = ["COMMAND_FAILED", "HOST_ERROR", "DOWNLOAD_FAILED"] as const;
     if (!isOrchestratorError(error) || !mayWant.some((code) => error.code === code)) return null;
     return this.#bringers.wantedFor(resource, error, {
-      isInVain: host.wasAskedInVain(),
+      ...host.askedInVain(),
       places: host.restingPlaces,
     });
   }
@@ -171,7 +171,7 @@ export class Foresight {
       places: (target.type.planning?.restsOn?.(target.spec, changes) ?? []).map((path) =>
         host.realPath(path),
       ),
-      isInVain: host.wasAskedInVain(),
+      ...host.askedInVain(),
     };
     return this.#bringers.restedOn(resource, resting, removal) ?? this.#unknownCause(item);
   }

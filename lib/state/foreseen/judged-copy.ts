@@ -63,5 +63,7 @@ function removeAll(path: string, files: HostFiles): void {
 /** What of a command may name an account, a path or a file. */
 export function wordsOf({ argv, user, cwd, opens = {}, stdin }: HostCommand): string[] {
   const text = [...argv, user, cwd, ...Object.values(opens), stdin].join(" ");
-  return [...new Set(text.split(/[^\w./@+-]+/))].filter((word) => word !== "");
+  // "./srv" is how programs that begin in the root folder are told of "/srv".
+  const words = text.split(/[^\w./@+-]+/).map((word) => word.replace(/^\.(?=\/)|(?<=.)\/+$/g, ""));
+  return [...new Set(words)].filter((word) => word !== "");
 }

@@ -116,8 +116,13 @@ export const roomsBugs: readonly Bug[] = [
   {
     name: "the first that a resource names is said to be what it waits for",
     ...bringers,
-    from: `among.findLast(`,
-    to: `among.find(`,
+    from: `among.findLast((each) => names(`,
+    to: `among.find((each) => names(`,
+  },
+  {
+    name: "the last before a resource is said to be what it waits for, whatever a program was asked about",
+    ...bringers,
+    from: `      among.findLast((each) => about.some((word) => isAbout(each, word))) ??\n`,
   },
   {
     name: "an answer that counts for nothing makes everything unknown",

@@ -18,7 +18,13 @@ const bringers = (...all: readonly Bringer[]): Bringers => {
   for (const each of all) made.add(each);
   return made;
 };
-const nothing: Resting = { hasLookedBelow: () => false, isAbsent: false, places: [], isInVain: false };
+const nothing: Resting = {
+  hasLookedBelow: () => false,
+  isAbsent: false,
+  places: [],
+  isInVain: false,
+  about: [],
+};
 const later = resource("later");
 
 describe("what rests on a place waits for what", () => {
@@ -89,6 +95,26 @@ test("an answer that counts for nothing has a resource wait only where it rests 
   expect(before.restedOn(later, { ...nothing, isInVain: true }, false)).toBeNull();
 });
 
+test.each([
+  ["an account", "one", "m/one"],
+  ["what stands in a folder", "/srv/site/conf", "m/site"],
+  ["a file by its name", "web.service", "m/unit"],
+  ["nobody knows what", "other", "m/last"],
+])("of several, a program that asked in vain about %s waits for what brings it", (_, word, key) => {
+  const account = { ...resource("one"), type: "user", identity: "one" };
+  const before = bringers(
+    bringer({ resource: account, paths: ["/etc/passwd"] }),
+    bringer({ resource: resource("two"), paths: ["/etc/passwd"] }),
+    bringer({ resource: resource("site"), paths: ["/srv/site"] }),
+    bringer({ resource: resource("unit"), paths: ["/etc/systemd/system/web.service"] }),
+    bringer({ resource: resource("last"), paths: ["/etc/motd"] }),
+  );
+  const error = new OrchestratorError("COMMAND_FAILED");
+  expect(before.wantedFor(later, error, { isInVain: true, about: [word], places: [] })).toBe(key);
+  const resting = { ...nothing, isInVain: true, about: [word], places: ["/"] };
+  expect(before.restedOn(later, resting, false)).toBe(key);
+});
+
 describe("what failed waits", () => {
   const failed = (details: JsonObject, code: "HOST_ERROR" | "COMMAND_FAILED" = "HOST_ERROR") =>
     new OrchestratorError(code, { details });
@@ -108,7 +134,7 @@ describe("what failed waits", () => {
     ["for no folder where a program failed", failed({}, "COMMAND_FAILED"), "/srv", false],
     ["for nothing that brings only what is known", failed({}, "COMMAND_FAILED"), null, false],
   ])("%s", (_, error, below, waits) => {
-    const given = { isInVain: false, places: [] };
+    const given = { isInVain: false, about: [], places: [] };
     expect(bringers(bringer({ below })).wantedFor(later, error, given)).toBe(waits ? "m/before" : null);
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { hostError } from "../../../lib/host/host-error.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { wholeMachine } from "../../support/machine/whole-machine.ts";
 import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
 
 const script = (id: string, more: JsonObject = {}): JsonObject => ({
@@ -46,6 +47,21 @@ describe("a plan that can't look at a resource yet", () => {
     expect((await messages([one, two, file("conf")]))[2]).toBe("not checked yet: needs two first");
     const watching = script("last", { cwd: "/opt/app", run_on: ["one"] });
     expect((await messages([one, two, watching]))[2]).toBe("not checked yet: needs one first");
+  });
+
+  test("names the user of a job, whatever comes between them", async () => {
+    const user = (name: string): JsonObject => ({ id: name, type: "user", name });
+    const line = { id: "l", type: "line", path: "/etc/motd", line: "x" };
+    const job = { id: "j", type: "cron", name: "j", user: "one", command: "true", hour: 1 };
+    const machine = new StateFixture(wholeMachine({ hasCron: true }));
+    machine.host.files.writeFile("/etc/motd", Buffer.from(""), {});
+    const { results } = await machine.run("plan", declare([user("one"), user("two"), line, job]));
+    expect(results.map(({ outcome, until }) => until ?? outcome)).toEqual([
+      "would_change",
+      "would_change",
+      "would_change",
+      "one",
+    ]);
   });
 
   test("names one of another module with its module", async () => {
