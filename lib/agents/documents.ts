@@ -81,6 +81,11 @@ export interface OfflineDocument {
   since: string;
 }
 
+/** That a process asks the others for an agent that is not connected to it, under its node_id; until one has it, or it is told offline. */
+export interface SoughtDocument {
+  node_id: string;
+}
+
 /** What the agents feature keeps. */
 export const agentCollections = {
   agents: { indexes: { by_status: ["status"] } },
@@ -98,6 +103,7 @@ export const agentCollections = {
     },
   },
   offline_agents: { indexes: {} },
+  sought_agents: { indexes: {} },
   /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
   removed_agents: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -21,7 +21,7 @@ import { eachDocument } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentDocument, OfflineDocument } from "./documents.ts";
-import type { Presence } from "./presence.ts";
+import { type Presence, SoughtAgents } from "./presence.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 /**
@@ -45,6 +45,7 @@ export class OfflineEvents {
   readonly #registry: AgentRegistry;
   readonly #presence: Presence;
   readonly #work: BackgroundWork;
+  readonly #sought: SoughtAgents;
   /** Since when agents are gone, or back, by the count of this process; the first is the one that moved first. */
   readonly #gone = new Map<string, number>();
   readonly #back = new Map<string, number>();
@@ -58,9 +59,13 @@ export class OfflineEvents {
     this.#registry = registry;
     this.#presence = presence;
     this.#work = new BackgroundWork(context);
+    const [work, found] = [this.#work, (nodeId: string): unknown => this.#gone.delete(nodeId)];
+    this.#sought = new SoughtAgents(context, { presence, work, found });
     context.feed.follow<OfflineDocument>(collection, ({ key, document }) => {
-      if (document) this.#told.add(key);
-      else this.#told.delete(key);
+      if (!document) return void this.#told.delete(key);
+      this.#told.add(key);
+      // Another process found it nowhere, because this one was held up.
+      if (presence.isConnected(key)) this.connected(key);
     });
     registry.onStatus(({ nodeId, after }) => {
       if (after === "approved") this.#approved(nodeId);
@@ -80,6 +85,7 @@ export class OfflineEvents {
       // The process before may have ended between the decision about an agent and this.
       if (!this.#registry.isApproved(key)) this.#dismissed(key);
     }
+    await this.#sought.start((nodeId) => this.#registry.isApproved(nodeId));
     this.#work.after(Math.max(0, returnMs - this.#graceMs), async () => {
       for (const nodeId of approved())
         if (!this.#presence.isConnected(nodeId) && !this.#gone.has(nodeId)) this.disconnected(nodeId);
@@ -93,6 +99,7 @@ export class OfflineEvents {
   /** An agent has a connection. */
   connected(nodeId: string): void {
     this.#gone.delete(nodeId);
+    this.#sought.end(nodeId);
     if (!this.#told.has(nodeId)) return;
     this.#back.set(nodeId, this.#context.clock.monotonic());
     this.#arm();
@@ -117,6 +124,7 @@ export class OfflineEvents {
   #dismissed(nodeId: string): void {
     this.#gone.delete(nodeId);
     this.#back.delete(nodeId);
+    this.#sought.end(nodeId);
     if (!this.#told.has(nodeId)) return;
     this.#work.do(() => this.#context.storage.commit([{ kind: "delete", collection, key: nodeId }]));
   }
@@ -162,13 +170,15 @@ export class OfflineEvents {
     this.#arm(dueAt);
   }
 
-  /** @returns Until when the last of those is waited for that went together and are due; null where nobody is. */
+  /** @returns Until when the last of those is waited for that went together and are due, or who has them; null where nobody is. */
   async #tellDue(now: number): Promise<number | null> {
     if (this.#backAt <= now) await this.#tellOnline([...this.#back.keys()].slice(0, atOnce));
     const gone = together(this.#gone);
     if (gone && gone.first + this.#graceMs <= now) {
       const dueAt = gone.last + this.#graceMs;
       if (dueAt > now) return dueAt;
+      const answeredAt = await this.#sought.ask(gone.nodeIds);
+      if (answeredAt !== null) return answeredAt;
       await this.#tellOffline(gone.nodeIds);
     }
     return null;
@@ -179,7 +189,11 @@ export class OfflineEvents {
       const isAway = ({ node_id, status }: AgentDocument): boolean =>
         status === "approved" && this.#gone.has(node_id) && !this.#told.has(node_id);
       const agents = (await this.#agents(nodeIds)).filter(isAway);
-      if (agents.length === 0) return;
+      const endings = this.#sought.endings(nodeIds);
+      if (agents.length === 0) {
+        if (endings.length > 0) await this.#context.commit(systemCaller, endings);
+        return;
+      }
       const { clock } = this.#context;
       const goneAt = Math.min(...agents.map(({ node_id }) => this.#gone.get(node_id) ?? Infinity));
       const since = toTimestamp(clock.now() - (clock.monotonic() - goneAt));
@@ -189,7 +203,7 @@ export class OfflineEvents {
       const events = told(agents, "offline").map(({ metadata, ...about }) => {
         return { type: "agent.offline", ...about, metadata: { ...metadata, since } } as const;
       });
-      await this.#context.commit(systemCaller, writes, ...events);
+      await this.#context.commit(systemCaller, [...writes, ...endings], ...events);
     });
     for (const nodeId of nodeIds) {
       this.#gone.delete(nodeId);
