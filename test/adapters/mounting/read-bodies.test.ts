@@ -1,5 +1,5 @@
 /** Hosts that read a body before they hand the request over: what it said must not pass for nothing. */
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
 import express from "express";
 import Fastify from "fastify";
@@ -10,11 +10,12 @@ import { connectScriptedAgent } from "../../support/scripted-agent.ts";
 import { mountPath } from "./hosts.ts";
 
 type Serve = (request: Request) => Promise<Response>;
+type Listener = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** Sends what a `Request` says to a listener on a socket. */
-function onSocket(listener: RequestListener): Serve {
+function onSocket(listener: Listener): Serve {
   return async (request) => {
-    const server = createServer(listener);
+    const server = createServer((request, response) => void listener(request, response));
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
     onTestFinished(() => void server.close().closeAllConnections());
     const { port } = server.address() as { port: number };
