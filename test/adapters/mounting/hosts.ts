@@ -62,17 +62,19 @@ export const hosts: Record<string, Start> = {
     return listen(createServer(toNodeHandler(theirs)));
   },
 
-  // The last: its server replaces the global Request and Response for good.
   Hono: async (app) => {
     const theirs = new Hono<{ Bindings: { incoming: { socket: { remoteAddress?: string } } } }>();
     theirs.all(`${mountPath}/*`, (context) =>
       app.fetch(context.req.raw, context.env.incoming.socket.remoteAddress),
     );
     theirs.get("/own", (context) => context.text("theirs"));
+    // Its server replaces these for good, for whatever else runs in the process.
+    const own = { Request: globalThis.Request, Response: globalThis.Response };
     return new Promise<Server>((resolve) => {
       const server = serve({ fetch: theirs.fetch, hostname: "127.0.0.1", port: 0 }, () =>
         resolve(server as Server),
       );
+      server.once("close", () => Object.assign(globalThis, own));
     });
   },
 };
