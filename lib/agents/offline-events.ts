@@ -21,7 +21,7 @@ import { eachDocument } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentDocument, OfflineDocument } from "./documents.ts";
-import { type Presence, SoughtAgents } from "./presence.ts";
+import { atOnce, type Presence, SoughtAgents } from "./presence.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 /**
@@ -33,8 +33,6 @@ const togetherMs = 16_000;
 const returnMs = 90_000;
 /** How long nothing is told after a failure that does not pass by itself. */
 const restMs = 60_000;
-/** Agents of one commit. */
-const atOnce = 5_000;
 /** Agents of an event, which names all of them: who is told of some, or of none that are muted, goes by their names. */
 const mostNamed = 100;
 
@@ -59,8 +57,12 @@ export class OfflineEvents {
     this.#registry = registry;
     this.#presence = presence;
     this.#work = new BackgroundWork(context);
-    const [work, found] = [this.#work, (nodeId: string): unknown => this.#gone.delete(nodeId)];
-    this.#sought = new SoughtAgents(context, { presence, work, found });
+    this.#sought = new SoughtAgents(context, {
+      presence,
+      work: this.#work,
+      isWanted: (nodeId) => registry.isApproved(nodeId),
+      found: (nodeId) => this.#gone.delete(nodeId),
+    });
     context.feed.follow<OfflineDocument>(collection, ({ key, document }) => {
       if (!document) return void this.#told.delete(key);
       this.#told.add(key);
@@ -85,7 +87,7 @@ export class OfflineEvents {
       // The process before may have ended between the decision about an agent and this.
       if (!this.#registry.isApproved(key)) this.#dismissed(key);
     }
-    await this.#sought.start((nodeId) => this.#registry.isApproved(nodeId));
+    await this.#sought.start();
     this.#work.after(Math.max(0, returnMs - this.#graceMs), async () => {
       for (const nodeId of approved())
         if (!this.#presence.isConnected(nodeId) && !this.#gone.has(nodeId)) this.disconnected(nodeId);
@@ -173,40 +175,57 @@ export class OfflineEvents {
   /** @returns Until when the last of those is waited for that went together and are due, or who has them; null where nobody is. */
   async #tellDue(now: number): Promise<number | null> {
     if (this.#backAt <= now) await this.#tellOnline([...this.#back.keys()].slice(0, atOnce));
-    const gone = together(this.#gone);
-    if (gone && gone.first + this.#graceMs <= now) {
-      const dueAt = gone.last + this.#graceMs;
-      if (dueAt > now) return dueAt;
-      const answeredAt = await this.#sought.ask(gone.nodeIds);
-      if (answeredAt !== null) return answeredAt;
-      await this.#tellOffline(gone.nodeIds);
-    }
+    const group = together(this.#gone);
+    if (!group || group.first + this.#graceMs > now) return null;
+    if (group.last + this.#graceMs > now) return group.last + this.#graceMs;
+    const { missing, answeredAt } = await this.#sought.ask(this.#overdue(now));
+    const gone = new Map([...group.gone].filter(([nodeId]) => missing.has(nodeId)));
+    if (gone.size === 0) return answeredAt;
+    await this.#tellOffline(gone);
     return null;
   }
 
-  async #tellOffline(nodeIds: readonly string[]): Promise<void> {
+  /** Those who are away for too long, whenever they went. */
+  #overdue(now: number): string[] {
+    const overdue: string[] = [];
+    for (const [nodeId, at] of this.#gone) {
+      if (at + this.#graceMs > now) break;
+      overdue.push(nodeId);
+    }
+    return overdue;
+  }
+
+  /** @param gone - When each of them went: who came in between and went again has its time anew. */
+  async #tellOffline(gone: ReadonlyMap<string, number>): Promise<void> {
+    const isStillGone = (nodeId: string): boolean => this.#gone.get(nodeId) === gone.get(nodeId);
     await retryOnConflict(async () => {
+      const nodeIds = [...gone.keys()];
+      const endings = await this.#sought.endings(nodeIds);
       const isAway = ({ node_id, status }: AgentDocument): boolean =>
-        status === "approved" && this.#gone.has(node_id) && !this.#told.has(node_id);
-      const agents = (await this.#agents(nodeIds)).filter(isAway);
-      const endings = this.#sought.endings(nodeIds);
-      if (agents.length === 0) {
-        if (endings.length > 0) await this.#context.commit(systemCaller, endings);
-        return;
-      }
+        status === "approved" && isStillGone(node_id) && !this.#told.has(node_id);
+      const agents = (await this.#agents(endings ? [...endings.keys()] : nodeIds)).filter(isAway);
+      if (agents.length === 0) return;
       const { clock } = this.#context;
-      const goneAt = Math.min(...agents.map(({ node_id }) => this.#gone.get(node_id) ?? Infinity));
+      const goneAt = Math.min(...agents.map(({ node_id }) => gone.get(node_id) ?? Infinity));
       const since = toTimestamp(clock.now() - (clock.monotonic() - goneAt));
-      const writes = agents.map(({ node_id }): Write => {
-        return { kind: "put", collection, key: node_id, value: { node_id, since }, expected: 0 };
+      const writes = agents.flatMap(({ node_id }): Write[] => {
+        const ending = endings?.get(node_id);
+        const put = {
+          kind: "put",
+          collection,
+          key: node_id,
+          value: { node_id, since },
+          expected: 0,
+        } as const;
+        return ending ? [put, ending] : [put];
       });
       const events = told(agents, "offline").map(({ metadata, ...about }) => {
         return { type: "agent.offline", ...about, metadata: { ...metadata, since } } as const;
       });
-      await this.#context.commit(systemCaller, [...writes, ...endings], ...events);
+      await this.#context.commit(systemCaller, writes, ...events);
     });
-    for (const nodeId of nodeIds) {
-      this.#gone.delete(nodeId);
+    for (const nodeId of gone.keys()) {
+      if (isStillGone(nodeId)) this.#gone.delete(nodeId);
       // It came, or somebody decided about it, while that was written.
       if (!this.#registry.isApproved(nodeId)) this.#dismissed(nodeId);
       else if (this.#presence.isConnected(nodeId)) this.connected(nodeId);
@@ -232,24 +251,25 @@ export class OfflineEvents {
   }
 }
 
-/** Agents that moved together, and when the first and the last of them did. */
+/** Agents that went together, when each of them did, and when the first and the last. */
 interface Group {
-  nodeIds: string[];
+  gone: ReadonlyMap<string, number>;
   first: number;
   last: number;
 }
 
-/** Those that moved together with the first; null where none did. */
+/** Those that went together with the first; null where none did. */
 function together(moved: ReadonlyMap<string, number>): Group | null {
   const [first] = moved.values();
   if (first === undefined) return null;
-  const group: Group = { nodeIds: [], first, last: first };
+  const gone = new Map<string, number>();
+  let last = first;
   for (const [nodeId, at] of moved) {
-    if (at > first + togetherMs || group.nodeIds.length === atOnce) break;
-    group.nodeIds.push(nodeId);
-    group.last = at;
+    if (at > first + togetherMs || gone.size === atOnce) break;
+    gone.set(nodeId, at);
+    last = at;
   }
-  return group;
+  return { gone, first, last };
 }
 
 /** What events say of agents: of one its name, of many how many there are. */

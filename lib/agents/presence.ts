@@ -2,6 +2,7 @@
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { nextTurn } from "../internal/next-turn.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
@@ -9,6 +10,9 @@ import type { SoughtDocument } from "./documents.ts";
 
 /** How long other processes have to say that an agent is connected to them. */
 const answerMs = 10_000;
+
+/** Agents of one commit. */
+export const atOnce = 5_000;
 
 const collection = "sought_agents";
 
@@ -47,31 +51,38 @@ export class Presence {
   }
 }
 
+/** What one process asks of the others. */
+interface SoughtParts {
+  presence: Presence;
+  work: BackgroundWork;
+  /** Whether anybody waits for an agent. */
+  isWanted: (nodeId: string) => boolean;
+  /** Told of who is connected elsewhere, or was told offline from there. Must not throw. */
+  found: (nodeId: string) => void;
+}
+
 /**
  * Asks the other processes on a shared storage for agents that are not connected to this one: a document for each, which whoever has the
- * agent takes away. What stands after some seconds is connected nowhere.
+ * agent takes away. What stands after some seconds is connected nowhere. Whoever takes a question away, as answered or as told, does so with
+ * the revision that they read, so that no answer is for a later question, and nobody is told offline who was just answered for.
  */
 export class SoughtAgents {
   readonly #context: Context;
-  readonly #parts: { presence: Presence; work: BackgroundWork; found: (nodeId: string) => void };
-  /** Until when an answer is waited for, by the count of this process. */
+  readonly #parts: SoughtParts;
+  /** Until when an answer is waited for, by the count of this process; without end while the question is written. */
   readonly #until = new Map<string, number>();
   /** Whom any process asks for. */
   readonly #sought = new Set<string>();
-  /** Those of them who are here, or not wanted any more. */
+  /** Those of them whose question is to be answered in this turn. */
   readonly #answers = new Set<string>();
 
-  /** @param parts - `found` is told of who is connected elsewhere, or was told offline from there. Must not throw. */
-  constructor(
-    context: Context,
-    parts: { presence: Presence; work: BackgroundWork; found: (nodeId: string) => void },
-  ) {
+  constructor(context: Context, parts: SoughtParts) {
     this.#context = context;
     this.#parts = parts;
     context.feed.follow<SoughtDocument>(collection, ({ key, document }) => {
       if (document) {
         this.#sought.add(key);
-        if (parts.presence.isConnected(key)) this.end(key);
+        if (this.#isAnswered(key)) this.end(key);
       } else {
         this.#sought.delete(key);
         if (this.#until.delete(key)) parts.found(key);
@@ -79,42 +90,49 @@ export class SoughtAgents {
     });
   }
 
-  /** Takes up what processes asked before; who `isWanted` no more is asked for by nobody. */
-  async start(isWanted: (nodeId: string) => boolean): Promise<void> {
+  /** Takes up what processes asked before. */
+  async start(): Promise<void> {
     for await (const { key } of eachDocument(this.#context.storage, collection)) {
       this.#sought.add(key);
-      if (!isWanted(key)) this.end(key);
+      if (this.#isAnswered(key)) this.end(key);
     }
   }
 
   /**
-   * Asks for agents who are away from here.
+   * Asks for agents who are away from here, once for each.
    *
-   * @returns Until when answers are waited for; null where nobody has any of them.
+   * @returns Those of whom nobody has said in time that they have them, and until when the next ones are waited for; null where none are.
    */
-  async ask(nodeIds: readonly string[]): Promise<number | null> {
+  async ask(
+    nodeIds: readonly string[],
+  ): Promise<{ missing: ReadonlySet<string>; answeredAt: number | null }> {
     const { storage, clock } = this.#context;
-    if (!storage.capabilities.shared) return null;
+    const missing = new Set(nodeIds);
+    if (!storage.capabilities.shared) return { missing, answeredAt: null };
+    for (const some of slices(nodeIds.filter((nodeId) => !this.#until.has(nodeId)))) await this.#put(some);
     const now = clock.monotonic();
-    const unasked = nodeIds.filter((nodeId) => !this.#until.has(nodeId));
-    if (unasked.length > 0) {
-      for (const node_id of unasked) this.#until.set(node_id, now + answerMs);
-      const puts = unasked.map((node_id): Write => {
-        return { kind: "put", collection, key: node_id, value: { node_id } };
-      });
-      await this.#context.commit(systemCaller, puts).catch((error: unknown) => {
-        for (const nodeId of unasked) this.#until.delete(nodeId);
-        throw error;
-      });
+    let answeredAt = Infinity;
+    for (const nodeId of nodeIds) {
+      const until = this.#until.get(nodeId);
+      if (until !== undefined && until <= now) continue;
+      missing.delete(nodeId);
+      answeredAt = Math.min(answeredAt, until ?? Infinity);
     }
-    const until = Math.max(...nodeIds.map((nodeId) => this.#until.get(nodeId) ?? now));
-    return until > now ? until : null;
+    return { missing, answeredAt: answeredAt === Infinity ? null : answeredAt };
   }
 
-  /** What ends the questions about agents, to be written with what is told of them. */
-  endings(nodeIds: readonly string[]): Write[] {
-    const sought = nodeIds.filter((nodeId) => this.#sought.has(nodeId));
-    return sought.map((key) => ({ kind: "delete", collection, key }));
+  /** What takes away the questions that stand about some agents, by agent; null where there is no other process to ask. */
+  async endings(nodeIds: readonly string[]): Promise<ReadonlyMap<string, Write> | null> {
+    const { storage } = this.#context;
+    if (!storage.capabilities.shared) return null;
+    const questions = await storage.getMany(collection, nodeIds);
+    return new Map(
+      questions.flatMap((question) => {
+        if (!question) return [];
+        const { key, revision: expected } = question;
+        return [[key, { kind: "delete", collection, key, expected }]];
+      }),
+    );
   }
 
   /** An agent is connected here, or need not be told of. */
@@ -125,14 +143,42 @@ export class SoughtAgents {
     if (this.#answers.size === 1) this.#parts.work.do(() => this.#answer());
   }
 
-  /** Writes in one commit what is said in one turn: a process that starts asks for all agents of the others. */
+  async #put(nodeIds: readonly string[]): Promise<void> {
+    for (const nodeId of nodeIds) this.#until.set(nodeId, Infinity);
+    const puts = nodeIds.map((node_id): Write => {
+      return { kind: "put", collection, key: node_id, value: { node_id } };
+    });
+    try {
+      await this.#context.commit(systemCaller, puts);
+    } catch (error) {
+      for (const nodeId of nodeIds) this.#until.delete(nodeId);
+      throw error;
+    }
+    const until = this.#context.clock.monotonic() + answerMs;
+    for (const nodeId of nodeIds) if (this.#until.has(nodeId)) this.#until.set(nodeId, until);
+  }
+
+  #isAnswered(nodeId: string): boolean {
+    return this.#parts.presence.isConnected(nodeId) || !this.#parts.isWanted(nodeId);
+  }
+
+  /** Writes together what is said in one turn: a process that starts asks for all agents of the others. */
   async #answer(): Promise<void> {
     await nextTurn();
     const answers = [...this.#answers];
     this.#answers.clear();
-    this.#parts.work.do(async () => {
-      const writes = this.endings(answers);
-      if (writes.length > 0) await this.#context.commit(systemCaller, writes);
-    });
+    for (const some of slices(answers)) {
+      const take = async (): Promise<void> => {
+        // An agent may have gone since, where an answer could not be written at once.
+        const endings = await this.endings(some.filter((nodeId) => this.#isAnswered(nodeId)));
+        if (endings && endings.size > 0) await this.#context.commit(systemCaller, [...endings.values()]);
+      };
+      this.#parts.work.do(() => retryOnConflict(take));
+    }
   }
+}
+
+/** As many as one commit takes. */
+function* slices(nodeIds: readonly string[]): Generator<string[]> {
+  for (let at = 0; at < nodeIds.length; at += atOnce) yield nodeIds.slice(at, at + atOnce);
 }

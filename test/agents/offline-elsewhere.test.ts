@@ -36,7 +36,35 @@ function members() {
       await settleAll();
     }
   };
-  return { begin, connect, approve, pass };
+  return { clock, begin, connect, approve, pass };
+}
+
+type Commit = Storage["commit"];
+type Writes = Parameters<Commit>[0];
+
+/** A storage whose commits something else makes, or does something before. */
+function committing(make: (commit: Commit, ...args: Parameters<Commit>) => ReturnType<Commit>) {
+  return (storage: Storage): Storage => {
+    const commit: Commit = (...args) => make(storage.commit.bind(storage), ...args);
+    return new Proxy(storage, {
+      get: (target, name) => (name === "commit" ? commit : (Reflect.get(target, name, target) as unknown)),
+    });
+  };
+}
+
+const about = (writes: Writes, kind: "put" | "delete", collection: string): Writes =>
+  writes.filter((write) => write.kind === kind && write.collection === collection);
+
+/** A storage that has something happen before the next commit that puts into a collection. */
+function before(collection: string) {
+  let happen: (() => Promise<void>) | null = null;
+  const over = committing(async (commit, writes, options) => {
+    const next = about(writes, "put", collection).length > 0 ? happen : null;
+    if (next) happen = null;
+    await next?.();
+    return commit(writes, options);
+  });
+  return { over, once: (act: () => Promise<void>) => void (happen = act) };
 }
 
 const told = ({ events }: TestOrchestrator): string[] =>
@@ -76,18 +104,12 @@ it("an agent that goes from one process to another is told offline where it has 
 it("an agent of a process that could not say so in time is told back online by it", async () => {
   const { begin, connect, approve, pass } = members();
   let isHeldUp = true;
-  const heldUp = (storage: Storage): Storage => {
-    const commit: Storage["commit"] = (writes, options) => {
-      const isAnswer = writes.some(
-        (write) => write.kind === "delete" && write.collection === "sought_agents",
-      );
-      if (isHeldUp && isAnswer) return Promise.reject(new OrchestratorError("STORAGE_FULL"));
-      return storage.commit(writes, options);
-    };
-    return new Proxy(storage, {
-      get: (target, name) => (name === "commit" ? commit : (Reflect.get(target, name, target) as unknown)),
-    });
-  };
+  const heldUp = committing((commit, writes, options) => {
+    const isAnswer = about(writes, "delete", "sought_agents").length > 0;
+    return isHeldUp && isAnswer
+      ? Promise.reject(new OrchestratorError("STORAGE_FULL"))
+      : commit(writes, options);
+  });
   const [first, second] = [await begin(), await begin(heldUp)];
   await approve(second, await connect(second));
   await pass(60);
@@ -117,16 +139,11 @@ it("an agent that is removed while others are asked for it leaves nothing", asyn
 it("a process that starts asks for the agents of another in one commit, and is answered in one", async () => {
   const { begin, connect, approve, pass } = members();
   const commits: number[] = [];
-  const counting = (storage: Storage): Storage => {
-    const commit: Storage["commit"] = (writes, options) => {
-      const about = writes.filter((write) => "collection" in write && write.collection === "sought_agents");
-      if (about.length > 0) commits.push(about.length);
-      return storage.commit(writes, options);
-    };
-    return new Proxy(storage, {
-      get: (target, name) => (name === "commit" ? commit : (Reflect.get(target, name, target) as unknown)),
-    });
-  };
+  const counting = committing((commit, writes, options) => {
+    const some = writes.filter((write) => "collection" in write && write.collection === "sought_agents");
+    if (some.length > 0) commits.push(some.length);
+    return commit(writes, options);
+  });
   const first = await begin(counting);
   for (const name of ["one", "two", "three"]) await approve(first, await connect(first), name);
   const second = await begin(counting);
@@ -149,4 +166,166 @@ it("a question that a process left when it was killed ends when its agent is bac
   await connect(second, agent.keys);
   await pass(5);
   expect([told(second), await second.storage.count("sought_agents")]).toEqual([[], 0]);
+});
+
+it("an answer that could not be written in time takes no later question away", async () => {
+  const { begin, connect, approve, pass } = members();
+  let isOut = true;
+  let failed = 0;
+  const first = await begin(
+    committing((commit, writes, options) => {
+      const isAnswer = about(writes, "delete", "sought_agents").length === writes.length;
+      if (!isOut || !isAnswer || writes.length === 0) return commit(writes, options);
+      failed += 1;
+      return Promise.reject(new OrchestratorError("UNAVAILABLE"));
+    }),
+  );
+  const agent = await connect(first);
+  await approve(first, agent);
+  await agent.link.stop();
+  const value = { node_id: agent.nodeId };
+  await first.storage.commit([{ kind: "put", collection: "sought_agents", key: agent.nodeId, value }]);
+  const again = await connect(first, agent.keys);
+  await settleAll();
+  await again.link.stop();
+  // What is tried again without end would be tried while the next question is open.
+  await pass(60);
+  expect([failed > 0, await first.storage.count("sought_agents")]).toEqual([true, 1]);
+  isOut = false;
+  await pass(200);
+  expect(told(first)).toEqual(["agent.offline"]);
+});
+
+it("an agent that another process has by then is not told offline, though that was about to be written", async () => {
+  const { begin, connect, approve, pass } = members();
+  const telling = before("offline_agents");
+  const first = await begin(telling.over);
+  const second = await begin();
+  const agent = await connect(first);
+  await approve(first, agent);
+  // The second has asked for it, and has been answered.
+  await pass(200);
+  await agent.link.stop();
+  await pass(60);
+  let questions: number | null = null;
+  telling.once(async () => {
+    await connect(second, agent.keys);
+    await settleAll();
+    questions = await first.storage.count("sought_agents");
+  });
+  await pass(200);
+  expect([questions, told(first)]).toEqual([0, []]);
+});
+
+it("an agent that comes and goes while others are asked for it has its time anew", async () => {
+  const { begin, connect, approve, pass } = members();
+  const asking = before("sought_agents");
+  const first = await begin(asking.over);
+  const agent = await connect(first);
+  await approve(first, agent);
+  await agent.link.stop();
+  let cameAt = 0;
+  asking.once(async () => {
+    const again = await connect(first, agent.keys);
+    await again.link.stop();
+    await settleAll();
+    cameAt += 1;
+  });
+  await pass(65);
+  expect([cameAt, told(first)]).toEqual([1, []]);
+  await pass(50);
+  expect(told(first)).toEqual([]);
+  await pass(30);
+  expect(told(first)).toEqual(["agent.offline"]);
+});
+
+it("an agent that comes and goes while it is told is told as it is at last", async () => {
+  const { begin, connect, approve, pass } = members();
+  const telling = before("offline_agents");
+  const first = await begin(telling.over);
+  const agent = await connect(first);
+  await approve(first, agent);
+  await agent.link.stop();
+  let cameAt = 0;
+  telling.once(async () => {
+    const again = await connect(first, agent.keys);
+    await settleAll();
+    await again.link.stop();
+    cameAt += 1;
+  });
+  await pass(400);
+  expect([cameAt, told(first).at(-1)]).toEqual([1, "agent.offline"]);
+  await connect(first, agent.keys);
+  await pass(60);
+  expect(told(first).at(-1)).toBe("agent.online");
+  expect(await first.storage.count("sought_agents")).toBe(0);
+});
+
+it("one that is gone is told ten seconds late, however many are connected to other processes", async () => {
+  const { begin, connect, approve, pass } = members();
+  const other = await begin();
+  const gone = await connect(other);
+  await approve(other, gone, "gone");
+  await gone.link.stop();
+  const { value } = (await other.storage.get("agents", gone.nodeId))!;
+  const size = 5_500;
+  await other.storage.commit(
+    Array.from({ length: size }, (_, n) => {
+      const node_id = `f${String(n).padStart(gone.nodeId.length - 1, "0")}`;
+      const agent = { ...value, node_id, name: `n${n}`, public_key: node_id };
+      return { kind: "put", collection: "agents", key: node_id, value: agent } as const;
+    }),
+  );
+  const asked: number[] = [];
+  // As other processes do that have all but one of them.
+  const first = await begin(
+    committing(async (commit, writes, options) => {
+      const questions = about(writes, "put", "sought_agents");
+      const committed = await commit(writes, options);
+      if (questions.length === 0) return committed;
+      asked.push(questions.length);
+      const answers = questions.flatMap((write) =>
+        write.kind === "put" && write.key !== gone.nodeId
+          ? [{ kind: "delete", collection: "sought_agents", key: write.key } as const]
+          : [],
+      );
+      await commit(answers);
+      return committed;
+    }),
+  );
+  await other.orchestrator.stop();
+  await pass(95);
+  expect([asked, told(first)]).toEqual([[5_000, 501], []]);
+  await pass(10);
+  expect(told(first)).toEqual(["agent.offline"]);
+});
+
+it("an agent that comes and goes while it is looked at whom to tell has its time anew, in one process too", async () => {
+  const { clock, connect, approve, pass } = members();
+  let happen: (() => Promise<void>) | null = null;
+  const storage = new MemoryStorage({ clock });
+  const getMany = storage.getMany.bind(storage);
+  storage.getMany = async (collection, keys) => {
+    const next = collection === "agents" ? happen : null;
+    if (next) happen = null;
+    await next?.();
+    return getMany(collection, keys);
+  };
+  const only = await createTestOrchestrator({ clock, storage, driftIntervalSeconds: 0 });
+  onTestFinished(() => only.orchestrator.stop());
+  const agent = await connect(only);
+  await approve(only, agent);
+  await agent.link.stop();
+  let cameAt = 0;
+  await pass(55);
+  happen = async () => {
+    const again = await connect(only, agent.keys);
+    await again.link.stop();
+    await settleAll();
+    cameAt += 1;
+  };
+  await pass(50);
+  expect([cameAt, told(only)]).toEqual([1, []]);
+  await pass(20);
+  expect(told(only)).toEqual(["agent.offline"]);
 });

@@ -113,11 +113,10 @@ function isIn(bringer: Bringer, places: readonly string[], resource: ResolvedRes
   });
 }
 
-/** Whether it brings an account, a path, or a file of a name. */
+/** Whether it brings an account, a path, or a file of a name. Who changes the root folder brings nothing of what is in it. */
 function isAbout({ resource, paths }: Bringer, word: string): boolean {
-  return (
-    resource.identity === word || paths.some((path) => isWithin(word, path) || path.endsWith(`/${word}`))
-  );
+  const isOf = (path: string): boolean => isWithin(word, path) || path.endsWith(`/${word}`);
+  return resource.identity === word || paths.some((path) => path !== "/" && isOf(path));
 }
 
 function isWithin(path: string, folder: string): boolean {
