@@ -107,6 +107,7 @@ test.each([
     bringer({ resource: resource("two"), paths: ["/etc/passwd"] }),
     bringer({ resource: resource("site"), paths: ["/srv/site"] }),
     bringer({ resource: resource("unit"), paths: ["/etc/systemd/system/web.service"] }),
+    bringer({ resource: resource("root"), paths: ["/"] }),
     bringer({ resource: resource("last"), paths: ["/etc/motd"] }),
   );
   const error = new OrchestratorError("COMMAND_FAILED");
