@@ -51,3 +51,10 @@ export function readBefore(): OrchestratorError {
       "The body was read before the request came here: the server around this surface must not parse it.",
   });
 }
+
+/** The error for a body that the host is still reading. */
+export function readElsewhere(): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", {
+    message: "Somebody else is reading the body: the server around this surface must not parse it.",
+  });
+}

@@ -1,6 +1,6 @@
 /** Carries REST over the Fetch API, for servers other than Node's and for calls within the process. */
 import { isOrchestratorError, OrchestratorError } from "fleetwright";
-import { readBefore, readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
+import { readBefore, readElsewhere, readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a function from `Request` to `Response`. */
@@ -50,13 +50,18 @@ class FetchRestRequest implements RestRequest {
   }
 
   hasBody(): boolean {
-    return this.#request.body !== null;
+    // Some servers' requests have a body no more once it was read.
+    return this.#request.bodyUsed || this.#request.body !== null;
   }
 
   async readBody(limitBytes: number): Promise<Uint8Array> {
+    if (this.#request.bodyUsed) {
+      if (this.header("content-length") === "0") return new Uint8Array();
+      throw readBefore();
+    }
     const { body } = this.#request;
     if (body === null) return new Uint8Array();
-    if (this.#request.bodyUsed) throw readBefore();
+    if (body.locked) throw readElsewhere();
     if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
     try {
       return await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
