@@ -3,6 +3,7 @@ import type { H3Event, HTTPError } from "h3";
 import { OrchestratorError } from "fleetwright";
 import type { ErrorCode, Logger } from "fleetwright";
 import { acceptedRequestId } from "../http/request-id.ts";
+import { eventStreamCacheControl, eventStreamMediaType } from "../rest/event-stream.ts";
 import { createReplies } from "../rest/replies.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
@@ -51,11 +52,18 @@ export const securityHeaders = [
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ] as const;
 
-/** Middleware for everything that h3 answers. REST writes its own headers, fewer: its answers are never rendered. */
-export function addSecurityHeaders(event: H3Event): void {
+/**
+ * Middleware for everything that h3 answers. REST writes its own headers, fewer: its answers are never rendered. They take the place of
+ * what an answer has itself, but for what a stream of events tells compressors.
+ */
+export async function addSecurityHeaders(event: H3Event, next: () => unknown): Promise<unknown> {
   const { headers, errHeaders } = event.res;
   for (const [name, value] of securityHeaders) {
     headers.set(name, value);
     errHeaders.set(name, value);
   }
+  const answer = await next();
+  if (answer instanceof Response && answer.headers.get("content-type")?.startsWith(eventStreamMediaType))
+    headers.set("cache-control", eventStreamCacheControl);
+  return answer;
 }

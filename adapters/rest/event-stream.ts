@@ -9,10 +9,13 @@ const pingMs = 15_000;
 /** How soon a reader that was cut off comes back, milliseconds. */
 const retryMs = 2000;
 
-/** Proxies pass on what comes as it comes, and compressors, which would wait until a piece is worth it, leave it alone. */
+/** Nobody keeps it, and compressors, which would wait until a piece is worth it, leave it alone. */
+export const eventStreamCacheControl = "no-store, no-transform";
+
+/** Proxies pass on what comes as it comes. */
 const headers = {
   "content-type": eventStreamMediaType,
-  "cache-control": "no-store, no-transform",
+  "cache-control": eventStreamCacheControl,
   "x-accel-buffering": "no",
 };
 

@@ -122,21 +122,39 @@ describe("GET /api/v1/events", () => {
   });
 });
 
-describe("HEAD of a stream", () => {
-  type Ask = (path: string, init: RequestInit) => Promise<Response>;
-  const carriers: Record<string, (server: TestServer, test: TestOrchestrator) => Ask> = {
-    "over a socket": (server) => (path, init) => fetch(server.url + path, init),
-    "within the process": (_server, { orchestrator }) => {
-      const app = createApp({
-        router: appRouter,
-        createContext: createContextFactory(orchestrator),
-        isReady: () => true,
-        logger: new RecordingLogger(),
-      });
-      return (path, init) => app.fetch(new Request(`http://127.0.0.1${path}`, init));
-    },
-  };
+type Ask = (path: string, init: RequestInit) => Promise<Response>;
 
+const carriers: Record<string, (server: TestServer, test: TestOrchestrator) => Ask> = {
+  "over a socket": (server) => (path, init) => fetch(server.url + path, init),
+  "within the process": (_server, { orchestrator }) => {
+    const app = createApp({
+      router: appRouter,
+      createContext: createContextFactory(orchestrator),
+      isReady: () => true,
+      logger: new RecordingLogger(),
+    });
+    return (path, init) => app.fetch(new Request(`http://127.0.0.1${path}`, init));
+  },
+};
+
+describe.each(Object.entries(carriers))("a stream %s", (_name, carry) => {
+  it.each(["/api/v1/events", "/trpc/events.stream"])(
+    "at %s is kept by nobody and changed by nobody on its way",
+    async (path) => {
+      await using test = await createTestOrchestrator();
+      await using server = await serve(test.orchestrator);
+      const { token } = await test.signIn("Viewer");
+      const { headers, body } = await carry(server, test)(path, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      await body!.cancel();
+      expect(headers.get("content-type")).toBe("text/event-stream");
+      expect(headers.get("cache-control")).toBe("no-store, no-transform");
+    },
+  );
+});
+
+describe("HEAD of a stream", () => {
   it.each(Object.entries(carriers))("holds nothing open, %s", async (_name, carry) => {
     await using test = await createTestOrchestrator();
     await using server = await serve(test.orchestrator);
