@@ -1,5 +1,6 @@
 /** Carries REST over `node:http` as directly as can be: no `Request`, `Response` or stream adapters on the way. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { TLSSocket } from "node:tls";
@@ -96,9 +97,10 @@ class NodeRestRequest implements RestRequest {
 
   hasBody(): boolean {
     const { headers, httpVersionMajor } = this.#request;
-    // HTTP/2 announces none.
-    if (httpVersionMajor > 1) return true;
-    return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+    if (headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0") return true;
+    // HTTP/2 needs no length: a body may come wherever the head was not the end, and is not waited for where none is taken.
+    if (httpVersionMajor === 1 || this.method === "GET" || this.method === "HEAD") return false;
+    return asHttp2(this.#request).stream?.endAfterHeaders !== true;
   }
 
   async readBody(limitBytes: number): Promise<Uint8Array> {
@@ -109,16 +111,20 @@ class NodeRestRequest implements RestRequest {
       throw tooLarge(limitBytes);
     }
     try {
-      return await readLimited(
-        request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
-        limitBytes,
-      );
+      const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+      const bytes = await readLimited(pieces, limitBytes);
+      return bytes;
     } catch (error) {
       this.isCutOff = !request.complete;
       if (isOrchestratorError(error)) throw error;
       throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });
     }
   }
+}
+
+/** What a request of a server of `node:http2` is; its stream may be gone. */
+function asHttp2(request: IncomingMessage): Partial<Http2ServerRequest> {
+  return request as unknown as Partial<Http2ServerRequest>;
 }
 
 /** Sends an answer that is in one piece. */

@@ -46,3 +46,38 @@ it("a body that nobody announced says what it says", async () => {
   expect(await call(session, list)).toMatchObject({ status: 200, json: { items: [{}] } });
   expect(await call(session, reject)).toEqual({ status: 200, json: { rejected: 1, remaining: 0 } });
 });
+
+it("a read whose sender keeps its side open is answered, and one over tRPC at once", async () => {
+  await using product = await createTestOrchestrator();
+  const { token } = await product.signIn("Viewer", "ada");
+  const session = await begin(product);
+  const get = async (path: string) => {
+    const headers = { ":path": mountPath + path, authorization: `Bearer ${token}` };
+    const request = session.request(headers, { endStream: false });
+    const [answer] = (await once(request, "response")) as [OutgoingHttpHeaders];
+    const json = JSON.parse(await text(request)) as unknown;
+    request.close();
+    return { status: answer[":status"], json };
+  };
+
+  const agents = { items: [], next_cursor: null };
+  expect(await get("/api/v1/agents")).toEqual({ status: 200, json: agents });
+  expect(await get("/trpc/agents.list?input=%7B%7D")).toEqual({ status: 200, json: { result: { data: agents } } });
+});
+
+it("a call without a body is made, whether its end comes with its head or after", async () => {
+  await using product = await createTestOrchestrator();
+  const { token, caller } = await product.signIn("Admin", "ada");
+  const session = await begin(product);
+  const { modules } = product.orchestrator;
+  for (const endStream of [true, false]) {
+    await modules.upload(caller, { content: "name: one\nresources: []\n" });
+    const path = `${mountPath}/api/v1/modules/one`;
+    const headers = { ":method": "DELETE", ":path": path, authorization: `Bearer ${token}` };
+    const request = session.request(headers, { endStream });
+    if (!endStream) request.end();
+    const [answer] = (await once(request, "response")) as [OutgoingHttpHeaders];
+    expect([answer[":status"], await text(request)]).toEqual([204, ""]);
+    await expect(modules.get(caller, { name: "one" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  }
+});
