@@ -64,7 +64,10 @@ class FetchRestRequest implements RestRequest {
     if (body.locked) throw readElsewhere();
     if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
     try {
-      return await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
+      const bytes = await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
+      // Of some servers one that broke off before somebody read it ends as any other.
+      this.#request.signal.throwIfAborted();
+      return bytes;
     } catch (error) {
       if (isOrchestratorError(error)) throw error;
       throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });

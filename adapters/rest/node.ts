@@ -113,6 +113,8 @@ class NodeRestRequest implements RestRequest {
     try {
       const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
       const bytes = await readLimited(pieces, limitBytes);
+      // Over HTTP/2 one that broke off before somebody read it ends as any other.
+      if (request.httpVersionMajor > 1 && asHttp2(request).aborted === true) throw new Error("aborted");
       return bytes;
     } catch (error) {
       this.isCutOff = !request.complete;

@@ -36,3 +36,14 @@ describe("REST within the process answers as on a socket", () => {
     }
   });
 });
+
+test("a body that broke off and ends as any other, as Hono has it over HTTP/2, does not pass for none", async () => {
+  await using server = await startToy();
+  const body = new ReadableStream({ start: (controller) => controller.close() });
+  const init = { method: "POST", headers: { authorization }, body, duplex: "half" as const };
+  const signal = AbortSignal.abort();
+  const answer = await server.app.h3.fetch(
+    new Request("http://local/api/v1/machines/web-1/ping", { ...init, signal }),
+  );
+  expect(await answer.json()).toMatchObject({ code: "VALIDATION_FAILED", detail: "The body broke off." });
+});

@@ -1,5 +1,6 @@
 /** REST on a server of one's own, which drops no unread body by itself as the bundled one does. */
 import { createServer, type RequestListener } from "node:http";
+import { createServer as createHttp2Server, connect as connectHttp2 } from "node:http2";
 import { connect, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createRestHandler } from "../../../adapters/rest/handler.ts";
@@ -116,4 +117,24 @@ test("a body that broke off is a fault of the request, and told as one", async (
     .toMatchObject([
       { code: "VALIDATION_FAILED", message: "The body broke off.", cause: { code: "ECONNRESET" } },
     ]);
+});
+
+test("a body over HTTP/2 that broke off before anybody read it does not pass for none", async () => {
+  const heard: unknown[] = [];
+  const listener = createRestListener(async (request) => {
+    heard.push(request.hasBody() && (await request.readBody(limitBytes).catch((error: unknown) => error)));
+    return { status: 204, headers: [], body: null };
+  }, recordingLogger());
+  const server = createHttp2Server((request, response) => {
+    request.once("aborted", () => listener(request as never, response as never));
+    session.destroy();
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => new Promise<void>((closed) => void server.close(() => closed())));
+  const session = connectHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  session.request({ ":method": "POST", ":path": "/" }).on("error", () => {});
+
+  await expect
+    .poll(() => heard)
+    .toMatchObject([{ code: "VALIDATION_FAILED", message: "The body broke off." }]);
 });
