@@ -23,8 +23,9 @@ export interface RequestExtras {
    */
   ifVersion?: number | undefined;
   /**
-   * Under which a change is carried out once, however often it is sent: 1 to 255 characters that a header can hold, else the call rejects
-   * with a `TypeError`. Default: a new one for each call.
+   * Under which a change is carried out once, however often it is sent: 1 to 255 visible ASCII characters. Default: a new one for each
+   * call. What no header can hold is not sent: the call rejects with a `TypeError`. Any other key that is none is refused by the server
+   * with `VALIDATION_FAILED`.
    */
   idempotencyKey?: string | undefined;
   /** Once it is aborted no attempt follows one that failed; one that is under way is waited for, as `signal` would not. */
@@ -116,10 +117,13 @@ function headersOf({ headers, token, body, ifVersion, idempotencyKey }: HttpRequ
   };
 }
 
-/** What `fetch` refuses before it sends anything is no server that can't be reached. The value may be a token, and is not repeated. */
+/**
+ * What `fetch` refuses before it sends anything is no server that can't be reached. It makes a text of each value and takes white space
+ * off, but not all that `trim` takes. The value may be a token, and is not repeated.
+ */
 function requireSendable(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers))
-    if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(value.trim()))
+    if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "")))
       throw new TypeError(
         `A header can't hold the value of "${name}": it has characters that none may have.`,
       );

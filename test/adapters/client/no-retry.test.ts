@@ -2,8 +2,10 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { createClient, type Fetch } from "fleetwright/client";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { deferred } from "../../support/deferred.ts";
 import { OwnTime } from "../../support/own-time.ts";
+import { serve } from "../../support/server.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
 const busy = (retryAfter: number): Response => {
@@ -69,7 +71,7 @@ test("a call that is not stopped is sent again", async () => {
   expect(sent()).toBe(2);
 });
 
-test.each(["a\nb", "a\u0000", "a\u007fb", "ключ", "a\u0100"])(
+test.each(["a\nb", "a\u0000", "a\u007fb", "ключ", "a\u0100", "a\ufeff", "\u2028a", "a\u3000"])(
   "what no header can hold is refused before anything is sent: %j",
   async (idempotencyKey) => {
     const { client, sent } = scene(ok);
@@ -82,14 +84,26 @@ test.each(["a\nb", "a\u0000", "a\u007fb", "ключ", "a\u0100"])(
   },
 );
 
-test("what a header can hold is sent as it is, and once", async () => {
+test("what a header can hold is sent as fetch writes it, and once: the server says what is no key", async () => {
   const seen: unknown[] = [];
   const fetch: Fetch = async (_, { headers }) => (
     seen.push(new Headers(headers).get("idempotency-key")),
     ok()
   );
   const client = createClient({ url: "http://127.0.0.1:1", token: "fw_x", fetch });
-  for (const idempotencyKey of ["a\tb", "a b~", "\u00fc\u0080", "x\n"])
+  for (const idempotencyKey of ["a-1~", "x\n", 5 as never, "", "a\tb", "\u00fc\u0080"])
     await client.agents.remove("x", { idempotencyKey });
-  expect(seen).toEqual(["a\tb", "a b~", "\u00fc\u0080", "x"]);
+  expect(seen).toEqual(["a-1~", "x", "5", "", "a\tb", "\u00fc\u0080"]);
 });
+
+test.each(["", " ", "a b", "\u00fc", "a".repeat(256)])(
+  "a key that a header can hold and that is none is refused by the server: %j",
+  async (idempotencyKey) => {
+    await using product = await createTestOrchestrator();
+    await using server = await serve(product.orchestrator);
+    const { token } = await product.signIn("Admin");
+    const client = createClient({ url: server.url, token });
+    const removed = client.agents.remove("x", { idempotencyKey });
+    await expect(removed).rejects.toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
+  },
+);
