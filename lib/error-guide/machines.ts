@@ -78,7 +78,8 @@ export const machineErrors = {
   STORAGE_CLOSED: {
     meaning: "The storage is closed.",
     cause: "A call came after `stop()`.",
-    advice: "Make the calls before, or start a new orchestrator.",
+    advice:
+      "Make the calls before, or start a new orchestrator. The client takes it for a service that is stopping: it sends a call again as often as `retry` says, and asks without end for a stream, or for what a command waits for, until one is there.",
   },
   STORAGE_LOCKED: {
     meaning: "Another process uses the data folder.",
