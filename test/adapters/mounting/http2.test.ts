@@ -62,7 +62,10 @@ it("a read whose sender keeps its side open is answered, and one over tRPC at on
 
   const agents = { items: [], next_cursor: null };
   expect(await get("/api/v1/agents")).toEqual({ status: 200, json: agents });
-  expect(await get("/trpc/agents.list?input=%7B%7D")).toEqual({ status: 200, json: { result: { data: agents } } });
+  expect(await get("/trpc/agents.list?input=%7B%7D")).toEqual({
+    status: 200,
+    json: { result: { data: agents } },
+  });
 });
 
 it("a call without a body is made, whether its end comes with its head or after", async () => {
