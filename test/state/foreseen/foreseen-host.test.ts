@@ -199,6 +199,26 @@ test("a folder that was cleared forgets what was foreseen at every depth, and no
   expect(host.files.list("/srv2")).toEqual(["x"]);
 });
 
+test("a link is read where one is foreseen, and what is none, or taken away, says so", () => {
+  const { below, host } = machine();
+  for (const name of ["/srv/gone", "/srv/file", "/srv/new"]) below.files.makeSymlink(name, "etc");
+  host.files.removeFile("/srv/gone");
+  host.files.writeFile("/srv/file", Buffer.from("x"), {});
+  host.files.makeSymlink("/srv/new", "/etc/passwd");
+  const read = (path: string): unknown => {
+    try {
+      return host.files.readLink(path);
+    } catch (error) {
+      return (error as { details?: unknown }).details;
+    }
+  };
+  expect(["/srv/gone", "/srv/file", "/srv/new"].map(read)).toEqual([
+    { path: "/srv/gone", errno: "ENOENT" },
+    { path: "/srv/file", errno: "EINVAL" },
+    "/etc/passwd",
+  ]);
+});
+
 test("what is foreseen of the root folder is told of it, and hides nothing in it", () => {
   const { below, host } = machine();
   const { mode } = below.files.stat("/")!;
