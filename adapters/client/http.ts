@@ -118,8 +118,8 @@ function headersOf({ headers, token, body, ifVersion, idempotencyKey }: HttpRequ
 }
 
 /**
- * What `fetch` refuses before it sends anything is no server that can't be reached. It makes a text of each value and takes white space
- * off, but not all that `trim` takes. The value may be a token, and is not repeated.
+ * Refuses what `fetch` would refuse before it sends anything, which must not pass for a server that can't be reached. As there, a value is
+ * made a text and stripped of HTTP's white space, less than `trim` takes off. It may be a token, so it is not quoted.
  */
 function requireSendable(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers))

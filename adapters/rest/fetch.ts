@@ -50,7 +50,7 @@ class FetchRestRequest implements RestRequest {
   }
 
   hasBody(): boolean {
-    // Some servers' requests have a body no more once it was read.
+    // The requests of some servers have no body any more once it was read.
     return this.#request.bodyUsed || this.#request.body !== null;
   }
 
@@ -65,7 +65,7 @@ class FetchRestRequest implements RestRequest {
     if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
     try {
       const bytes = await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
-      // Of some servers one that broke off before somebody read it ends as any other.
+      // With some servers a body that broke off before it was read ends like a whole one.
       this.#request.signal.throwIfAborted();
       return bytes;
     } catch (error) {

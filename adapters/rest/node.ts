@@ -98,7 +98,7 @@ class NodeRestRequest implements RestRequest {
   hasBody(): boolean {
     const { headers, httpVersionMajor } = this.#request;
     if (headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0") return true;
-    // HTTP/2 needs no length: a body may come wherever the head was not the end, and is not waited for where none is taken.
+    // HTTP/2 needs no length: a body may come wherever the head was not the end. Reads take none, so none is waited for.
     if (httpVersionMajor === 1 || this.method === "GET" || this.method === "HEAD") return false;
     return asHttp2(this.#request).stream?.endAfterHeaders !== true;
   }
@@ -113,7 +113,7 @@ class NodeRestRequest implements RestRequest {
     try {
       const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
       const bytes = await readLimited(pieces, limitBytes);
-      // Over HTTP/2 one that broke off before somebody read it ends as any other.
+      // Over HTTP/2 a body that broke off before it was read ends like a whole one.
       if (request.httpVersionMajor > 1 && asHttp2(request).aborted === true) throw new Error("aborted");
       return bytes;
     } catch (error) {

@@ -31,6 +31,8 @@ import { agentSubject, type AgentRegistry } from "./registry.ts";
 const togetherMs = 16_000;
 /** How long agents have to come back after a start: they try again after a minute at most. */
 const returnMs = 90_000;
+/** How long before those are looked at again of whom it was not clear. */
+const againMs = 1_000;
 /** How long nothing is told after a failure that does not pass by itself. */
 const restMs = 60_000;
 /** Agents of an event, which names all of them: who is told of some, or of none that are muted, goes by their names. */
@@ -180,7 +182,8 @@ export class OfflineEvents {
     if (group.last + this.#graceMs > now) return group.last + this.#graceMs;
     const { missing, answeredAt } = await this.#sought.ask(this.#overdue(now));
     const gone = new Map([...group.gone].filter(([nodeId]) => missing.has(nodeId)));
-    if (gone.size === 0) return answeredAt;
+    // Who was just found, or is here in a moment, is not asked for again at once.
+    if (gone.size === 0) return answeredAt ?? now + againMs;
     await this.#tellOffline(gone);
     return null;
   }

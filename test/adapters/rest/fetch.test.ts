@@ -37,7 +37,7 @@ describe("REST within the process answers as on a socket", () => {
   });
 });
 
-test("a body that broke off and ends as any other, as Hono has it over HTTP/2, does not pass for none", async () => {
+test("a body that broke off and ends like a whole one, as with Hono over HTTP/2, does not pass for none", async () => {
   await using server = await startToy();
   const body = new ReadableStream({ start: (controller) => controller.close() });
   const init = { method: "POST", headers: { authorization }, body, duplex: "half" as const };
