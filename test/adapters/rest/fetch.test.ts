@@ -47,3 +47,21 @@ test("a body that broke off and ends like a whole one, as with Hono over HTTP/2,
   );
   expect(await answer.json()).toMatchObject({ code: "VALIDATION_FAILED", detail: "The body broke off." });
 });
+
+test("a body of no bytes that a host has read before is none, and nothing that it said is lost", async () => {
+  await using server = await startToy();
+  const sent = async (length: string) => {
+    const body = new ReadableStream({ start: (controller) => controller.close() });
+    const headers = { authorization, "content-length": length };
+    const request = new Request("http://local/api/v1/machines/web-1/ping", {
+      method: "POST",
+      headers,
+      body,
+      duplex: "half",
+    });
+    await request.text();
+    return server.app.h3.fetch(request);
+  };
+  expect((await sent("0")).status).toBe(204);
+  expect(await (await sent("2")).json()).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
+});

@@ -33,6 +33,7 @@ test.each([
   [z.number().min(-1), -1, Infinity],
   [z.number().max(0), -Infinity, 0],
   [z.number().min(0).max(300).default(30).optional(), 0, 300],
+  [z.literal([0, 30]), -Infinity, Infinity],
 ])("the bounds of a number are those of its schema: %#", (schema, least, most) => {
   expect(numberBounds(schema)).toEqual({ least, most });
 });
