@@ -20,6 +20,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/operations": [
     "test/operations",
     "test/restores",
+    "test/rollouts/paused-waiting.test.ts",
+    "test/rollouts/rollout-ends.test.ts",
     "test/rollouts/rollouts.test.ts",
     "test/agents/replaced-back.test.ts",
     "test/maintenance/held-ends.test.ts",

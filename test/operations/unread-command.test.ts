@@ -8,6 +8,7 @@ import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 import { settle } from "../support/deferred.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { createScene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
@@ -131,3 +132,27 @@ it.each(["PAYLOAD_TOO_LARGE", "UNAVAILABLE"] as const)(
     await scene.finish(scene.agents[0]);
   },
 );
+
+it("what finds its agent gone is no fault: the log says at its lowest level whom it was for, and it is sent later", async () => {
+  const logger = new RecordingLogger();
+  await using scene = await createScene(1, () => ({}), { logger });
+  const { test, agents } = scene;
+  const { nodeId: node_id } = agents[0]!;
+  const send = test.transport.send.bind(test.transport);
+  test.transport.send = () => Promise.reject(new OrchestratorError("AGENT_OFFLINE"));
+  const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
+    node_id,
+    wait_seconds: 0,
+  });
+  await settle();
+  test.transport.send = send;
+  const about = logger.lines.filter(({ message }) => message === "A message could not be sent.");
+  expect(about).toEqual([
+    { level: "debug", message: "A message could not be sent.", fields: { node_id, type: "apply" } },
+  ]);
+  expect([...logger.of("warn"), ...logger.of("error")]).toEqual([]);
+  await agents[0]!.agent.link.stop();
+  const again = await connectScriptedAgent(test, agents[0]!.keys, scene.clock);
+  expect(await again.next("apply")).toMatchObject({ operation_id });
+  await again.link.stop();
+});
