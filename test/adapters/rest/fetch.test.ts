@@ -65,3 +65,11 @@ test("a body of no bytes that a host has read before is none, and nothing that i
   expect((await sent("0")).status).toBe(204);
   expect(await (await sent("2")).json()).toMatchObject({ status: 400, code: "VALIDATION_FAILED" });
 });
+
+test("a request that tells nothing of being broken off, as of a host of its own, is one that was not", async () => {
+  await using server = await startToy();
+  const body = JSON.stringify({ name: "web-9", level: 1 });
+  const request = new Request("http://local/api/v1/machines", { method: "POST", headers: json, body });
+  Object.defineProperty(request, "signal", { value: undefined });
+  expect((await server.app.h3.fetch(request)).status).toBe(201);
+});
