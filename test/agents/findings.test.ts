@@ -188,6 +188,14 @@ test("a check that turns out to be about another baseline is no finding any more
   expect(findingsAfterCheck(before, { ...record, status: "cancelled" }, false)).toEqual({ drift });
   expect(findingsAfterCheck(before, { ...record, status: "in_sync" }, true)).toEqual({ drift });
   expect(findingsAfterCheck({ drift }, { ...record, status: "cancelled" }, false)).toBeNull();
+  const reversed = { drift: { ...drift, drift_id: "b" }, failed_drift_check: { drift_id: "a", checked_at } };
+  const { failed_drift_check } = reversed;
+  expect(findingsAfterCheck(reversed, { ...record, status: "cancelled" }, false)).toEqual({
+    failed_drift_check,
+  });
+  expect(findingsAfterCheck(reversed, { ...record, status: "drifted" }, true)).toEqual({
+    failed_drift_check,
+  });
 });
 
 test("what is forgotten is no module of the agent any more", async () => {

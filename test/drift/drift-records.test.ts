@@ -14,7 +14,7 @@ interface Checked extends Scene {
   apply(): Promise<void>;
   /** Begins a check as it is said to, and gives its id once its agent has been asked. */
   begin(trigger: DriftRecord["trigger"]): Promise<string>;
-  end(drift_id: string, results?: ResourceResult[]): Promise<void>;
+  end(drift_id: string, results?: ResourceResult[], status?: "failed"): Promise<void>;
 }
 
 /** One agent with a baseline. */
@@ -40,8 +40,8 @@ async function checked(): Promise<Checked> {
     }
     return (await asked).operation_id;
   };
-  const end = async (drift_id: string, results: ResourceResult[] = []): Promise<void> => {
-    agent.link.send({ ...emptyResult(drift_id), results });
+  const end: Checked["end"] = async (drift_id, results = [], status) => {
+    agent.link.send({ ...emptyResult(drift_id), results, ...(status && { status }) });
     await agent.next("ack");
     await settle();
   };
@@ -81,6 +81,58 @@ describe("of checks that found the same", () => {
     for (const { drift_id } of items)
       await expect(scene.test.orchestrator.drift.get(systemCaller, { drift_id })).resolves.toBeDefined();
   });
+});
+
+it("a check that could not tell neither brings a machine back nor counts as one that found the same", async () => {
+  await using scene = await checked();
+  const { node_id } = scene;
+  const told = () =>
+    scene.test.events.flatMap(({ event_type }) =>
+      /^drift.(detected|resolved)$/.exec(event_type) ? [event_type] : [],
+    );
+  const kept = async () => {
+    const { items } = await scene.test.orchestrator.drift.list(systemCaller, { node_id });
+    return items.map(({ drift_id }) => drift_id).toReversed();
+  };
+  const drifted = await scene.begin("scheduled");
+  await scene.end(drifted, [motdDifference]);
+  await scene.end(await scene.begin("scheduled"), [], "failed");
+  const failed = await scene.begin("scheduled");
+  await scene.end(failed, [], "failed");
+  expect(told()).toEqual(["drift.detected"]);
+  expect(await kept()).toEqual([drifted, failed]);
+  const asked = await scene.begin("manual");
+  await scene.end(asked, [], "failed");
+  expect(told()).toEqual(["drift.detected"]);
+  const found = await scene.begin("scheduled");
+  await scene.end(found, [motdDifference]);
+  expect([told(), await kept()]).toEqual([["drift.detected"], [drifted, failed, asked, found]]);
+  await scene.end(await scene.begin("scheduled"));
+  expect(told()).toEqual(["drift.detected", "drift.resolved"]);
+});
+
+it("a check of which nothing was heard takes no place of its own when its agent says the same late", async () => {
+  await using scene = await checked();
+  const { drift } = scene.test.orchestrator;
+  const [member] = scene.agents as [Scene["agents"][0]];
+  const drift_id = await scene.begin("scheduled");
+  await member.agent.link.stop();
+  const read = () => drift.get(systemCaller, { drift_id });
+  while ((await read()).status === "running") {
+    await scene.clock.advance(30_000);
+    await settleAll();
+  }
+  const { error } = await read();
+  const again: ScriptedAgent = await connectScriptedAgent(scene.test, member.keys, scene.clock);
+  await using _again = again;
+  again.link.send({
+    ...emptyResult(drift_id),
+    status: "failed",
+    error: { code: error!.code, message: "It says so itself." },
+  });
+  await again.next("ack");
+  await settleAll();
+  expect(await read()).toMatchObject({ status: "failed", error: { message: "It says so itself." } });
 });
 
 it("the newest check of an agent is the newest that has ended, and none is told of before one has", async () => {

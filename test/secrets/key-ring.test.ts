@@ -5,8 +5,10 @@ import { servicesOf } from "../../lib/orchestrator.ts";
 import type { SecretValueDocument } from "../../lib/secrets/documents.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
 import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { MortalProcess } from "../support/mortal-process.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -87,6 +89,33 @@ describe("a key at the start", () => {
       secretsKey: numberedKey(1),
     });
     await expect(starting).rejects.toMatchObject({ code: "STORAGE_CORRUPT" });
+  });
+
+  it("that stays is not changed once more by the next start, and makes no event", async () => {
+    const data = new MemoryData();
+    const secretsKey = new MemorySecretsKey();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey });
+    await first[Symbol.asyncDispose]();
+    const retire = vi.spyOn(secretsKey, "retire");
+    await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+    await settleAll();
+    expect(retire).not.toHaveBeenCalled();
+    const types = second.events.map(({ event_type }) => event_type);
+    expect(types.filter((type) => type.startsWith("secret"))).toEqual([]);
+  });
+
+  it("may be absent: the log says once that there are secrets which nobody can use", async () => {
+    const data = new MemoryData();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    await first[Symbol.asyncDispose]();
+    const logger = new RecordingLogger();
+    await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), logger });
+    await settleAll();
+    expect([...logger.of("warn"), ...logger.of("error")]).toEqual([
+      "There are secrets and no key for them: nobody can use them.",
+    ]);
+    const { secrets } = servicesOf(second.orchestrator);
+    await expect(secrets.resolveForServer("a")).rejects.toMatchObject({ code: "SECRETS_KEY_MISSING" });
   });
 
   it("has 32 bytes", async () => {
