@@ -50,14 +50,30 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/selectors": ["test/selectors"],
   // Before the room that holds them: all of its tests at once need more memory than there is.
   "lib/state/foreseen": ["test/state/foreseen", "test/state/plan-*.test.ts"],
-  "lib/state/resources": ["test/state/resources", "test/state/removal"],
+  // As above, type by type.
+  "lib/state/resources/archive": ["test/state/resources/archive", "test/state/resources/archive.test.ts"],
+  "lib/state/resources/git": ["test/state/resources/git*.test.ts"],
+  "lib/state/resources/package": ["test/state/resources/package", "test/state/resources/package*.test.ts"],
+  "lib/state/resources/service": ["test/state/resources/service", "test/state/resources/service.test.ts"],
+  "lib/state/resources/shared": ["test/state/resources/shared", "test/state/resources/*.test.ts"],
+  "lib/state/resources/user": [
+    "test/state/resources/user",
+    "test/state/resources/user.test.ts",
+    "test/state/*homes.test.ts",
+  ],
+  "lib/state/resources": ["test/state/resources/*.test.ts", "test/state/resources/{file,line,mount}"],
   "lib/state/run": [
     "test/state/*.test.ts",
     "test/state/removal",
     "test/state/resources/archive/beside-others.test.ts",
   ],
   "lib/state": ["test/state/*.test.ts", "test/state/resources/shared"],
-  "lib/storage": ["test/storage", "test/faults/damage.test.ts", "test/faults/power-loss.test.ts"],
+  "lib/storage": [
+    "test/storage",
+    "test/faults/damage.test.ts",
+    "test/faults/power-loss.test.ts",
+    "test/part-options.test.ts",
+  ],
   "lib/terminals": ["test/terminals"],
   "lib/thresholds": ["test/thresholds"],
   "lib/transport": ["test/transport"],

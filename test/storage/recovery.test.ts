@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { change, openStorage } from "../support/file-storages.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let folder: string;
@@ -96,10 +97,14 @@ describe("a torn end", () => {
     expect((await storage.get("agents", "a"))?.value["n"]).toBe(2);
   });
 
-  test("of a file that ends there is cut off", async () => {
-    writeFileSync(journal, readFileSync(journal).subarray(0, (recordPlaces().at(-1) ?? 0) - 5));
-    const storage = await openStorage({ folder });
+  test("of a file that ends there is cut off, and the log says how short it is", async () => {
+    const bytes = (recordPlaces().at(-1) ?? 0) - 5;
+    writeFileSync(journal, readFileSync(journal).subarray(0, bytes));
+    const logger = new RecordingLogger();
+    const storage = await openStorage({ folder, logger });
     expect((await storage.get("agents", "a"))?.value["n"]).toBe(2);
+    const about = logger.lines.filter(({ message }) => message.includes("shorter than it is made"));
+    expect(about.map(({ level, fields }) => [level, fields])).toEqual([["warn", { path: journal, bytes }]]);
   });
 });
 
