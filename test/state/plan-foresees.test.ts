@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
+import { editTable } from "../../lib/state/resources/shared/accounts.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { modelArchive } from "../support/machine/tar.ts";
@@ -269,6 +270,30 @@ test("a job of a user who will be gone by then fails as it will", async () => {
     told(plan).map((each, at) => (at === 1 ? each : (expect.anything() as unknown))),
   );
 });
+
+test.each([
+  ["nobody", [], "create"],
+  ["himself", ["old"], "create"],
+  ["another", ["root"], "none"],
+  ["himself and another", ["old", "root"], "none"],
+])(
+  "the group of a user who will be gone has gone with him where it names %s",
+  async (_who, members, action) => {
+    const state = new StateFixture(wholeMachine());
+    await state.run("apply", declare([{ id: "old", type: "user", name: "old" }]));
+    editTable(state.host, "/etc/group", (rows) =>
+      rows.map((row) => (row[0] === "old" ? [...row.slice(0, 3), members.join(",")] : row)),
+    );
+    const desired = declare([
+      { id: "old", type: "user", name: "old", ensure: "absent" },
+      { id: "group", type: "group", name: "old" },
+    ]);
+    const plan = await state.run("plan", desired);
+    expect(plan.results.map((result) => result.action)).toEqual(["remove", action]);
+    const applied = await state.run("apply", desired);
+    expect(told(applied)).toEqual(foretold(plan, applied));
+  },
+);
 
 function withoutChanges(results: unknown): unknown {
   return (results as JsonObject[]).map(({ changes: _changes, ...rest }) => rest);
