@@ -22,6 +22,22 @@ test("a long diff is cut at 16 KiB, between characters", () => {
   expect(diff.endsWith("ä\n… cut\n")).toBe(true);
 });
 
+test.each(["ä", "€", "😀"])(
+  "a diff that is cut within %s leaves all of it out, wherever that is",
+  (character) => {
+    const size = Buffer.byteLength(character);
+    for (let before = 0; before < size; before += 1) {
+      const text = `${"x".repeat(before)}${character.repeat(maxDiffBytes / size)}\n`;
+      for (const from of ["", "y\n"]) {
+        const diff = diffText("/a", bytes(from), bytes(text)) ?? "";
+        expect(diff).toMatch(new RegExp(`\\+x{${before}}(${character})+\n… cut\n$`));
+        // The mark and what is kept: no more is left out than a part of a character.
+        expect(maxDiffBytes - Buffer.byteLength(diff)).toBeLessThan(size);
+      }
+    }
+  },
+);
+
 test("too many differences have no diff", () => {
   const lines = (from: number): Uint8Array =>
     bytes(Array.from({ length: 3000 }, (_, index) => `${from + index}\n`).join(""));

@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, type StatsFs } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { platform } from "node:os";
 import type { Clock } from "../../clock.ts";
@@ -14,8 +14,12 @@ export class LocalMachine implements MeasuredMachine {
   /** File systems that were asked and have not answered: they are not asked again meanwhile, for each takes a thread. */
   readonly #asked = new Set<string>();
 
-  constructor(clock: Clock) {
+  readonly #statfs: (path: string) => Promise<StatsFs>;
+
+  /** @param ask - Asks a file system how full it is; by default statfs(2) does. */
+  constructor(clock: Clock, ask: (path: string) => Promise<StatsFs> = statfs) {
     this.#clock = clock;
+    this.#statfs = ask;
   }
 
   read(path: string): string | null {
@@ -37,7 +41,7 @@ export class LocalMachine implements MeasuredMachine {
   async space(path: string): Promise<Space | null> {
     if (this.#asked.has(path)) return null;
     this.#asked.add(path);
-    const answer = statfs(path)
+    const answer = this.#statfs(path)
       .then(({ bsize, blocks, bfree, bavail }): Space => {
         const usedBytes = (blocks - bfree) * bsize;
         // Blocks kept for root are neither used nor to be had, as `df` counts.
