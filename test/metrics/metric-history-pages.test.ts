@@ -1,7 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { systemCaller, type Caller } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { toTimestamp } from "../../lib/clock.ts";
 import { encodeCursor } from "../../lib/internal/cursor.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -103,6 +106,20 @@ describe("the history of an agent with many series", () => {
     expect(Object.keys((await query.mock.results[0]?.value) as object)).toHaveLength(201);
     query.mockRestore();
   });
+
+  test("stand by name, whatever order a storage gives them in", async () => {
+    await using test = await createTestOrchestrator();
+    const node_id = await agentWith(test, 5);
+    const query = test.storage.series!.query.bind(test.storage.series);
+    const other = vi.spyOn(test.storage.series!, "query");
+    other.mockImplementation(async (...asked) => {
+      const found = Object.entries(await query(...asked));
+      return Object.fromEntries([3, 0, 4, 1, 2].map((at) => found[at]!));
+    });
+    const { series } = await test.orchestrator.metrics.history(systemCaller, { node_id, from });
+    expect(series.map(({ name }) => name)).toEqual(names(5));
+    other.mockRestore();
+  });
 });
 
 test("the first samples of a connection have nothing read but the newest that is stored", async () => {
@@ -124,4 +141,23 @@ test("the first samples of a connection have nothing read but the newest that is
   );
   expect(query).not.toHaveBeenCalled();
   query.mockRestore();
+});
+
+test.each([
+  ["an hour ago have gone by the next start", 1, {}],
+  ["two days ago are not looked for any more", 48, { "load.1": expect.anything() as unknown }],
+])("the metrics that a process left of an agent that it removed %s", async (_when, hours, left) => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const first = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const node_id = "ab".repeat(32);
+  const removed_at = toTimestamp(clock.now() - hours * 3_600_000);
+  await first.storage.commit([
+    { kind: "put", collection: "removed_agents", key: node_id, value: { node_id, removed_at } },
+  ]);
+  await first.storage.series?.append(node_id, [{ at: clock.now(), values: { "load.1": 1 } }]);
+  await first.orchestrator.stop();
+  await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  await settleAll();
+  expect(await second.storage.series?.query(node_id, { from: 0, to: Infinity })).toEqual(left);
 });

@@ -120,6 +120,15 @@ test("agents are told of an interval that is not the usual one", async () => {
   expect(history.series[0]?.points.length).toBeLessThan(13);
 });
 
+test("an agent is told its interval with a time until which that is of use", async () => {
+  await using test = await createTestOrchestrator({ metricsIntervalSeconds: 60 });
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const { not_after, metrics_interval_seconds } = await agent.next("config");
+  expect([Date.parse(not_after) - test.clock.now(), metrics_interval_seconds]).toEqual([300_000, 60]);
+});
+
 test("with an agent its metrics go, and its key comes back with none", async () => {
   await using test = await createTestOrchestrator();
   const { orchestrator } = test;
