@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import type { BackupOrigin } from "../../lib/storage/file/archive-signature.ts";
 import { readArchive, writeArchive } from "../../lib/storage/file/archive.ts";
+import { nodeDisk } from "../../lib/storage/file/disk.ts";
 import { restoreMark } from "../../lib/storage/file/folder.ts";
 import { encodeEntry } from "../../lib/storage/file/log-segment.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
@@ -28,6 +29,16 @@ async function* inPieces(bytes: Buffer, size = 10_000): AsyncGenerator<Uint8Arra
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
+/** The bytes with empty pieces around each, as streams that are flushed bring them. */
+async function* amongEmpty(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array();
+  for await (const piece of inPieces(bytes)) {
+    yield piece;
+    yield new Uint8Array();
+    yield new Uint8Array();
+  }
+}
+
 /** A storage with documents, a trimmed log and blobs of several sizes. */
 async function openFilled(): Promise<FileStorage> {
   const storage = await openStorage({ folder: temporaryFolder(), ...sizes });
@@ -46,6 +57,7 @@ describe("a backup that is restored", () => {
     const summary = await restoreBackup(inPieces(archive, 777), folder, backupOrigin);
     expect(summary).toMatchObject({ documents: 25, log_entries: 41 });
     expect(await verifyBackup(inPieces(archive, 1_000_000))).toEqual(summary);
+    expect(await verifyBackup(amongEmpty(archive))).toEqual(summary);
     const restored = await openStorage({ folder, ...sizes });
     for (const read of [
       (from: FileStorage) => from.list("agents", { limit: 1_000 }),
@@ -132,6 +144,20 @@ describe("a backup that is restored", () => {
     expect(readdirSync(join(folder, "blobs"))).toEqual([]);
     expect(readdirSync(join(folder, "logs", "audit")).length).toBeLessThan(10);
   });
+});
+
+test("a folder into which somebody wrote before a restore had its lock is left as it is", async () => {
+  const archive = await backUp(await openFilled());
+  const folder = temporaryFolder();
+  const list = vi.spyOn(nodeDisk, "list").mockImplementationOnce((path) => {
+    writeFileSync(join(path, "journal-00000001.jsonl"), "theirs");
+    return Promise.resolve([]);
+  });
+  const restoring = restoreBackup(inPieces(archive), folder, backupOrigin);
+  await expect(restoring).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+  list.mockRestore();
+  expect(readdirSync(folder)).toEqual(["journal-00000001.jsonl"]);
+  expect(readFileSync(join(folder, "journal-00000001.jsonl"), "utf8")).toBe("theirs");
 });
 
 /** How verify and restore refuse an archive, both alike, with nothing left behind. */

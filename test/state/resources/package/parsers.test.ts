@@ -174,7 +174,8 @@ libstdc++-13.2.1_git20231014-r0
 });
 
 test("pacman -Q and -Si: the first repository that has it", () => {
-  expect([...parsePacmanQuery("bash 5.2.026-2\nca-certificates 20240203-1\n")]).toEqual([
+  const warned = "warning: database file is old\nerror: package 'vim' was not found\n";
+  expect([...parsePacmanQuery(`${warned}bash 5.2.026-2\nca-certificates 20240203-1\n`)]).toEqual([
     ["bash", "5.2.026-2"],
     ["ca-certificates", "20240203-1"],
   ]);

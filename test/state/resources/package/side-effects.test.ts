@@ -86,6 +86,23 @@ describe("what came along with a package", () => {
   });
 });
 
+test.each([
+  ["none is there", null, ["ensure[libweb]", "ensure[jq]"]],
+  ["one is back as it was", { auto: true }, ["ensure[jq]"]],
+  ["one is back, and marked otherwise", { auto: false }, ["auto[libweb]", "ensure[jq]"]],
+])("of several that come back each is marked as it was, where %s", async (_what, back, told) => {
+  const { machine, state } = start(web);
+  machine.install("libweb", "1", { auto: true });
+  machine.install("jq", "1.6");
+  const before = machine.list();
+  await state.run("apply", pkg({ name: ["libweb", "jq"], ensure: "absent" }));
+  expect(machine.list()).toEqual([]);
+  if (back) machine.install("libweb", "1", back);
+  const { results } = await state.run("apply", []);
+  expect(machine.list()).toEqual(before);
+  expect(results[0]?.changes.map(({ property }) => property)).toEqual(told);
+});
+
 describe("others that go", () => {
   const conflicting = { ...web, conflicts: { nginx: ["apache"] } };
 
