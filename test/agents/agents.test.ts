@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
-import { MemoryStorage, systemCaller } from "fleetwright";
+import { describe, expect, it, vi } from "vitest";
+import { MemoryStorage, nodeCrypto, systemCaller } from "fleetwright";
 import type { Storage } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { toHex } from "../../lib/crypto/encoding.ts";
+import { settleAll } from "../support/deferred.ts";
 import { eventOf, startAgent, startApprovedAgent } from "../support/fleet.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
 describe("an agent that comes for the first time", () => {
   it("is pending, and its name, once approved, is its hostname made valid", async () => {
@@ -69,6 +72,29 @@ class SlowStorage extends MemoryStorage {
     return super.commit(...commit);
   }
 }
+
+it("an agent that comes again as it was has nothing written, and what is new of it is", async () => {
+  await using test = await createTestOrchestrator();
+  const first = await connectScriptedAgent(test);
+  const { nodeId: node_id, keys } = first;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await first.link.stop();
+  const commit = vi.spyOn(test.storage, "commit");
+  const comeAgain = async (box: typeof keys.box): Promise<unknown[]> => {
+    await settleAll();
+    commit.mockClear();
+    await using _again = await connectScriptedAgent(test, { ...keys, box });
+    const writes = commit.mock.calls.flatMap(([each]) => each);
+    return writes.flatMap((write) =>
+      write.kind === "put" && write.collection === "agents" ? [write.value] : [],
+    );
+  };
+  expect(await comeAgain(keys.box)).toEqual([]);
+  const box = nodeCrypto.createExchangeKeyPair();
+  const box_public_key = toHex(box.publicKey);
+  expect(await comeAgain(box)).toMatchObject([{ node_id, box_public_key, status: "approved" }]);
+  commit.mockRestore();
+});
 
 describe("an agent that is rejected", () => {
   it("is sent away, can be approved again, and can be removed only while rejected", async () => {
