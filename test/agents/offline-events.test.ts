@@ -5,7 +5,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import { storageSchema } from "../../lib/storage-schema.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import type { TestAgent } from "../../lib/testing/test-agent.ts";
-import { settleAll } from "../support/deferred.ts";
+import { deferred, settleAll } from "../support/deferred.ts";
 import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 
@@ -205,6 +205,35 @@ describe("a network that is gone", () => {
     await pass(test, 61);
     await leave(test, second);
     await pass(test, 61);
+    expect(told(test)).toEqual([
+      ["agent.offline", 1, [first.nodeId]],
+      ["agent.offline", 1, [second.nodeId]],
+    ]);
+  });
+
+  it("is told once, however long telling takes and who goes meanwhile", async () => {
+    class HeldStorage extends MemoryStorage {
+      held: Promise<void> | null = null;
+
+      override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+        if (writes.some((write) => "collection" in write && write.collection === "offline_agents"))
+          await this.held;
+        return super.commit(writes, options);
+      }
+    }
+    const storage = new HeldStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    const { promise, resolve } = deferred();
+    storage.held = promise;
+    await leave(test, first);
+    await pass(test, 61);
+    await leave(test, second);
+    await pass(test, 65);
+    expect(told(test)).toEqual([]);
+    storage.held = null;
+    resolve();
+    await pass(test, 65);
     expect(told(test)).toEqual([
       ["agent.offline", 1, [first.nodeId]],
       ["agent.offline", 1, [second.nodeId]],
