@@ -60,6 +60,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/state/resources/user",
     "test/state/resources/user.test.ts",
     "test/state/*homes.test.ts",
+    "test/state/plan-*.test.ts",
+    "test/state/removal/{accounts-around,left-alone-accounts}.test.ts",
   ],
   "lib/state/resources": ["test/state/resources/*.test.ts", "test/state/resources/{file,line,mount}"],
   "lib/state/run": [

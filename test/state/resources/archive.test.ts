@@ -258,12 +258,22 @@ describe.skipIf(!here)("on this machine", () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  test("a stamp that names something outside takes nothing away", async () => {
+  test.each([
+    "../outside",
+    "t-1/../../outside",
+    "t-1/..",
+    "/outside",
+    "t-1//bin",
+    "t-1/./bin",
+    "t-1/",
+    ".",
+    "",
+  ])("a stamp that names %j, as no archive may, takes nothing away", async (name) => {
     const { folder, path, run, pack } = machine();
     await run({ source: pack("a.tar", "t-1") });
     writeFileSync(join(folder, "outside"), "x");
     const stamp = join(path, ".fleetwright-archive");
-    const entry = { name: "../outside", kind: "file", content: null };
+    const entry = { name, kind: "file", content: null };
     const written = JSON.parse(readFileSync(stamp, "utf8")) as JsonObject;
     writeFileSync(stamp, JSON.stringify({ ...written, entries: [entry] }));
     expect(await run(null)).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });

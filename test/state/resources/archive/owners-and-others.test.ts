@@ -1,6 +1,16 @@
 /** What others say of something in the folder of an archive, where somebody else can change that, or the agent is killed meanwhile. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LocalHost } from "../../../../lib/host/local-host.ts";
@@ -56,6 +66,28 @@ const said: [what: string, says: JsonObject][] = [
 ];
 
 const owners = [undefined, "0", "nobody"];
+
+test("links of an archive that has an owner stay links, and what they lead to gets nothing for them", async () => {
+  const base = temporaryFolderOnDisk();
+  const [path, content, source] = [join(base, "tool"), join(base, "content"), join(base, "a.tar")];
+  mkdirSync(join(content, "d"), { recursive: true });
+  writeFileSync(join(content, "d/f"), "x");
+  for (const [name, to] of [
+    ["file", "d/f"],
+    ["folder", "d"],
+    ["nothing", "gone"],
+  ] as const)
+    symlinkSync(to, join(content, name));
+  execFileSync("tar", ["-cf", source, "-C", content, "d", "file", "folder", "nothing"]);
+  const state = new StateFixture(new LocalHost({ stateFolder: join(base, "state") }) as never);
+  const owner = { owner: String(process.getuid?.()), group: String(process.getgid?.()) };
+  const desired = declare([{ type: "archive", path, source, ...owner }]);
+  const [result] = (await state.run("apply", desired)).results;
+  expect(result).toMatchObject({ outcome: "changed" });
+  const links = ["file", "folder", "nothing"].map((name) => readlinkSync(join(path, name)));
+  expect(links).toEqual(["d/f", "d", "gone"]);
+  expect(outcomes(await state.run("apply", desired))).toEqual([expect.stringContaining("unchanged")]);
+});
 
 test.runIf(isRoot).each(said.flatMap(([what, says]) => owners.map((owner) => [what, owner, says] as const)))(
   "whoever owns the folder gets nothing of root's by what another module says of %s, with the owner %s",
