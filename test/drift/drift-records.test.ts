@@ -40,8 +40,8 @@ async function checked(): Promise<Checked> {
     }
     return (await asked).operation_id;
   };
-  const end: Checked["end"] = async (drift_id, results = [], status) => {
-    agent.link.send({ ...emptyResult(drift_id), results, ...(status && { status }) });
+  const end: Checked["end"] = async (drift_id, results, status) => {
+    agent.link.send({ ...emptyResult(drift_id), ...(results && { results }), ...(status && { status }) });
     await agent.next("ack");
     await settle();
   };

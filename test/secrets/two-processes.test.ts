@@ -17,7 +17,7 @@ import { servicesOf } from "../../lib/orchestrator.ts";
 import { secretCollections } from "../../lib/secrets/documents.ts";
 import { KeyRing } from "../../lib/secrets/key-ring.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
-import { settle, settleAll } from "../support/deferred.ts";
+import { settleAll } from "../support/deferred.ts";
 import { MortalProcess } from "../support/mortal-process.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
 import { handlesOf } from "../support/two-processes.ts";
