@@ -10,6 +10,13 @@ const rows: [name: string, init: "sysvinit" | "openrc", files: Files, run: strin
   ["who started it", "sysvinit", { "/run/web.pid": "400\n" }, "400 3"],
   ["a folder of its own", "sysvinit", { "/run/web/web.pid": " 500" }, "500 7"],
   ["the older place", "sysvinit", { "/var/run/web.pid": "500 \n" }, "500 7"],
+  [
+    "a file behind one of an earlier run",
+    "sysvinit",
+    { "/run/web.pid": "5000\n", "/run/web/web.pid": "500\n" },
+    "500 7",
+  ],
+  ["a file behind an empty one", "sysvinit", { "/run/web.pid": "", "/var/run/web.pid": "500\n" }, "500 7"],
   ["another process", "sysvinit", { "/run/web.pid": "5000\n" }, null],
   ["the machine's first process", "sysvinit", { "/run/web.pid": "1\n" }, null],
   ["no number", "sysvinit", { "/run/web.pid": "x500\n" }, null],
