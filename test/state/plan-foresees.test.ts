@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
-import { editTable } from "../../lib/state/resources/shared/accounts.ts";
 import { planText } from "../../lib/state/plan-text.ts";
+import { editTable } from "../../lib/state/resources/shared/accounts.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { modelArchive } from "../support/machine/tar.ts";
 import { repositoryPath, repositoryUrl, wholeMachine } from "../support/machine/whole-machine.ts";
