@@ -49,6 +49,7 @@ import { storeBugs } from "./store-bugs.ts";
 import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
 import { typeBugs } from "./type-bugs.ts";
+import { unmeasuredBugs } from "./unmeasured-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
 import { unseenBugs } from "./unseen-bugs.ts";
 import { usedBugs } from "./used-bugs.ts";
@@ -111,6 +112,7 @@ export const bugs: readonly Bug[] = [
   ...strangerBugs,
   ...surfaceBugs,
   ...typeBugs,
+  ...unmeasuredBugs,
   ...unnoticedBugs,
   ...unseenBugs,
   ...usedBugs,
