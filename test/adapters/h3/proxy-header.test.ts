@@ -29,6 +29,17 @@ const good: [string, Buffer, object | null][] = [
   ["version 2 of the proxy itself", binaryHeader(0x20, 0x11, four), null],
   ["version 2 of no family", binaryHeader(0x21, 0x00, Buffer.alloc(0)), null],
   ["version 2 over a unix socket", binaryHeader(0x21, 0x31, Buffer.alloc(216)), null],
+  ["the longest line", Buffer.from(`PROXY UNKNOWN ${"x".repeat(91)}\r\n`), null],
+  [
+    "the largest port",
+    Buffer.from("PROXY TCP4 203.0.113.7 10.0.0.1 65535 0\r\n"),
+    { ...source, port: 65_535 },
+  ],
+  [
+    "version 2 with as much as a proxy may add",
+    binaryHeader(0x21, 0x11, Buffer.concat([four, Buffer.alloc(4_084)])),
+    source,
+  ],
 ];
 
 test.each(good)("%s is read, whatever follows", (_, header, found) => {
@@ -53,7 +64,12 @@ test.each([
   ["a word too many", "PROXY TCP4 203.0.113.7 10.0.0.1 1 2 3\r\n"],
   ["another family", "PROXY UDP4 203.0.113.7 10.0.0.1 1 2\r\n"],
   ["small letters", "proxy TCP4 203.0.113.7 10.0.0.1 1 2\r\n"],
+  ["the other address of the other kind", "PROXY TCP4 203.0.113.7 ::1 1 2\r\n"],
+  ["the other address none", "PROXY TCP6 2001:db8::1 example.com 1 2\r\n"],
+  ["the other port too large", "PROXY TCP4 203.0.113.7 10.0.0.1 1 65536\r\n"],
   ["a line without an end", `PROXY UNKNOWN ${"x".repeat(107)}`],
+  ["as many bytes as a line may have, without its end", `PROXY UNKNOWN ${"x".repeat(93)}`],
+  ["a line that is too long by one, with its end", `PROXY UNKNOWN ${"x".repeat(92)}\r\n`],
 ])("%s is no header", (_, text) => {
   expect(readProxyHeader(Buffer.from(text, "latin1"))).toEqual({ kind: "wrong" });
 });
