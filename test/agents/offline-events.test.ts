@@ -120,6 +120,29 @@ describe("while it is written that an agent is", () => {
     await pass(test, 100);
     expect(told(test).map(([type]) => type)).toEqual(["agent.offline", "agent.online", "agent.offline"]);
   });
+
+  it.each(["rejected", "removed"] as const)(
+    "offline it is %s: let in again and away again, it is told offline once more",
+    async (decision) => {
+      const storage = new RacingStorage(isOffline("put"));
+      await using test = await createTestOrchestrator({ storage });
+      const { agents } = test.orchestrator;
+      const agent = await approved(test, 1);
+      const { nodeId: node_id } = agent;
+      await leave(test, agent);
+      storage.before = async () => {
+        await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+        if (decision === "removed") await agents.remove(systemCaller, { node_id });
+      };
+      await pass(test, 161);
+      const before = told(test).length;
+      expect(await storage.count("offline_agents")).toBe(0);
+      if (decision === "removed") await leave(test, await approved(test, 1));
+      else await agents.setStatus(systemCaller, { node_id, status: "approved" });
+      await pass(test, 61);
+      expect(told(test).slice(before)).toEqual([["agent.offline", 1, [node_id]]]);
+    },
+  );
 });
 
 describe("a network that is gone", () => {
