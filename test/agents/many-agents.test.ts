@@ -1,11 +1,13 @@
 /** Many agents are approved, rejected, tagged and named in one call: each by itself, and each is told of. */
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
+import type { AgentOutcomes } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import { approved, connect } from "../support/leaving-agents.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const countEvents = (test: TestOrchestrator, type: string): number =>
   test.events.filter(({ event_type }) => event_type === type).length;
@@ -138,6 +140,56 @@ describe("decisions about many agents", () => {
     const { agents } = test.orchestrator;
     await expect(agents.setStatuses(systemCaller, input as never)).rejects.toMatchObject({ code });
     expect(await agents.get(systemCaller, { node_id })).toMatchObject({ status: "pending" });
+  });
+});
+
+/** Can't read agents any more as soon as one of them was written. */
+class UnreadableStorage extends MemoryStorage {
+  fails = false;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    const done = await super.commit(writes, options);
+    this.fails ||= writes.some((write) => write.kind === "put" && write.collection === "agents");
+    return done;
+  }
+
+  override async getMany<T>(collection: string, keys: readonly string[]) {
+    if (this.fails && collection === "agents") throw new Error("The disk is odd.");
+    return super.getMany<T>(collection, keys);
+  }
+}
+
+describe("agents that can't be read after they were changed", () => {
+  type Change = (orchestrator: TestOrchestrator["orchestrator"], node_id: string) => Promise<AgentOutcomes>;
+  it.each<[string, Change]>([
+    [
+      "rejected",
+      ({ agents }, id) => agents.setStatuses(systemCaller, { status: "rejected", node_ids: [id] }),
+    ],
+    [
+      "tagged",
+      ({ agents }, id) => agents.tags.change(systemCaller, { node_ids: [id], set: { role: "web" } }),
+    ],
+    [
+      "named one by one",
+      ({ agents }, node_id) => agents.setNames(systemCaller, { names: [{ node_id, name: "web-1" }] }),
+    ],
+  ])("are told of as %s all the same, without their names", async (_, change) => {
+    const [storage, logger] = [new UnreadableStorage(), new RecordingLogger()];
+    await using test = await createTestOrchestrator({ storage, logger });
+    const { nodeId: node_id } = await approved(test, 1);
+    storage.fails = false;
+    const answer = await change(test.orchestrator, node_id);
+    expect(answer).toEqual({
+      items: [{ node_id, outcome: "changed" }],
+      changed: 1,
+      unchanged: 0,
+      left_out: 0,
+      failed: 0,
+      next_cursor: null,
+    });
+    expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+    storage.fails = false;
   });
 });
 
