@@ -151,3 +151,31 @@ it.each([
     await expect.poll(() => told(after)).toEqual(["secret.expiring", "secret.expired"]);
   },
 );
+
+it.each([
+  ["has more time", true],
+  ["is gone", false],
+])(
+  "a secret that %s in the moment in which it is due is not told of, and holds up no other",
+  async (_, stays) => {
+    const { secrets } = fleet.orchestrator;
+    const soon = expiringIn(2 * minuteMs);
+    await create({ ...soon, name: "a-raced" });
+    await create({ ...soon, name: "other" });
+    await fleet.clock.advance(minuteMs);
+    await expect.poll(told).toHaveLength(2);
+    const before = fleet.events.length;
+    storage.before = () =>
+      stays
+        ? secrets.update(systemCaller, { name: "a-raced", ...expiringIn(30 * dayMs) })
+        : secrets.remove(systemCaller, { name: "a-raced" });
+    await fleet.clock.advance(minuteMs);
+    await settleAll();
+    const after = fleet.events
+      .slice(before)
+      .filter(({ event_type }) => event_type.startsWith("secret.expir"));
+    expect(after.map(({ event_type, target }) => `${event_type} of ${target?.id}`)).toEqual([
+      "secret.expired of other",
+    ]);
+  },
+);

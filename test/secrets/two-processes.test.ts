@@ -208,3 +208,22 @@ it("refuses to write with a key that was left where it is not given the one in i
   await set(second, "a", "new");
   expect((await first.orchestrator.secrets.get(systemCaller, { name: "a" })).value_version).toBe(2);
 });
+
+it("has nothing written with the key that was given first, where a process with another began before anything was encrypted", async () => {
+  const { clock, data, handle } = createShared();
+  const first = await start(clock, handle(), numberedKey(1));
+  const second = await start(clock, handle(), numberedKey(2));
+  const create = (test: TestOrchestrator, name: string) =>
+    test.orchestrator.secrets.create(systemCaller, { name, value: `value of ${name}` });
+  await expect(create(first, "a")).rejects.toMatchObject({ code: "SECRETS_KEY_MISSING" });
+  await create(second, "b");
+  await expect(create(first, "c")).rejects.toMatchObject({ code: "SECRETS_KEY_MISSING" });
+  await first[Symbol.asyncDispose]();
+  await second[Symbol.asyncDispose]();
+  const storage = new MemoryStorage({ clock, data });
+  await using last = await start(clock, storage, numberedKey(2));
+  const { items } = await last.orchestrator.secrets.list(systemCaller);
+  expect(items.map(({ name }) => name)).toEqual(["b"]);
+  const value = await servicesOf(last.orchestrator).secrets.resolveForServer("b");
+  expect(Buffer.from(value).toString()).toBe("value of b");
+});
