@@ -49,21 +49,31 @@ function readAll(stream: AsyncGenerator<Told, void>): Told[] {
 const nameOf = ({ item }: Told): string | undefined =>
   item.type === "event" ? item.event.target?.name : item.type;
 
-it("miss nothing and get nothing twice where the member has not heard of what they have read", async () => {
-  const { here, there, upload, catchUp } = await members();
-  const before = readAll(here.orchestrator.events.stream(systemCaller));
-  for (const name of ["one", "two"]) await upload(name);
-  await settleAll();
-  expect(before.map(nameOf)).toEqual(["position", "one", "two"]);
-  const lastEventId = before.at(-1)!.id;
-  const after = readAll(there.orchestrator.events.stream(systemCaller, { lastEventId }));
-  await settleAll();
-  await upload("three");
-  catchUp();
-  await settleAll();
-  expect(after.map(nameOf)).toEqual(["position", "three"]);
-  expect(after[0]?.id).toBe(lastEventId);
-});
+it.each([
+  ["nothing", []],
+  ["one event", ["earlier"]],
+  ["many events", Array.from({ length: 30 }, (_, at) => `earlier-${at}`)],
+])(
+  "miss nothing and get nothing twice where the member has heard of %s, but not of what they have read",
+  async (_, heard) => {
+    const { here, there, upload, catchUp } = await members();
+    for (const name of heard) await upload(name);
+    catchUp();
+    await settleAll();
+    const before = readAll(here.orchestrator.events.stream(systemCaller));
+    for (const name of ["one", "two"]) await upload(name);
+    await settleAll();
+    expect(before.map(nameOf)).toEqual(["position", "one", "two"]);
+    const lastEventId = before.at(-1)!.id;
+    const after = readAll(there.orchestrator.events.stream(systemCaller, { lastEventId }));
+    await settleAll();
+    await upload("three");
+    catchUp();
+    await settleAll();
+    expect(after.map(nameOf)).toEqual(["position", "three"]);
+    expect(after[0]?.id).toBe(lastEventId);
+  },
+);
 
 it("are told that something was missed where nobody has what they say that they have read", async () => {
   const { here, there, upload, catchUp } = await members();
