@@ -177,4 +177,24 @@ describe("a terminal", () => {
       "opened",
     ]);
   });
+
+  it("is remembered by its end for a thousand others: its agent may be late so long, and no longer", async () => {
+    const { test, agent, open } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const ended: string[] = [];
+    for (let n = 0; n < 1_001; n += 1) {
+      const opening = open();
+      const { id, session_id } = await agent.next("terminal.open");
+      agent.link.send({ type: "reply", id, error: { code: "TERMINALS_REFUSED", message: "Not here." } });
+      await expect(opening).rejects.toMatchObject({ code: "TERMINALS_REFUSED" });
+      ended.push(session_id);
+    }
+    const refused = (): unknown[] => test.events.filter(({ event_type }) => event_type === "agent.refused");
+    for (const session_id of ended.slice(1)) agent.link.sendStream(session_id, new Uint8Array(1));
+    await settleAll();
+    expect(refused()).toEqual([]);
+    agent.link.sendStream(ended[0]!, new Uint8Array(1));
+    await waitFor(() => expect(refused()).toHaveLength(1));
+  });
 });
