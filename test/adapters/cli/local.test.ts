@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Operation } from "fleetwright";
@@ -142,6 +142,21 @@ it("takes modules that require each other in any order of their files", async ()
     stderr: expect.stringMatching(/top\.yaml: .*2:12 requires\.0 There is no module "mid"/),
   });
   expect(await local("plan", top, mid, low)).toMatchObject({ code: 3, stderr: "" });
+});
+
+it("ends what runs for longer than --timeout says, and fails then", async () => {
+  const slow = `name: slow\nresources:\n  - { id: slow, type: script, run: "sleep 30; touch '${root}/done'", creates: "${root}/done" }\n`;
+  const { code, stdout } = await local("apply", moduleFile("slow.yaml", slow), "--timeout", "1");
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/timed|TIMEOUT/i) as string });
+  expect(existsSync(join(root, "done"))).toBe(false);
+});
+
+it("a check that can't tell whether the machine has drifted fails, as drift does not", async () => {
+  expect(await local("apply", moduleFile("web.yaml", web))).toMatchObject({ code: 0 });
+  rmSync(join(root, "srv"), { recursive: true });
+  // What is outside of the root is nobody's to look at.
+  symlinkSync(temporaryFolder(), join(root, "srv"));
+  expect(await local("drift")).toMatchObject({ code: 1, stdout: expect.stringContaining(": failed") });
 });
 
 describe("what is refused", () => {
