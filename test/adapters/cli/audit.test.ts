@@ -352,6 +352,10 @@ describe("fleetwright audit export", () => {
       stderr: expect.stringContaining(`Line 700 of ${cut}`) as string,
     });
     await audit.prune(systemCaller, { before });
+    // What was exported is all that was removed.
+    const left = join(line.folder, "left.jsonl");
+    await line.print("audit", "export", "--after", file, "--file", left);
+    expect(await line.print("audit", "verify", file, left)).toMatch(/is whole: events 1 to /);
     writeFileSync(cut, `${linesOf(file).slice(0, 700).join("\n")}\n`);
     expect(await line.run("audit", "export", "--before", now, "--after", cut)).toMatchObject({
       code: 2,
