@@ -49,3 +49,15 @@ test("what is told beyond the budget comes back as well", async () => {
   await clock.advance(hourMs);
   expect(budget.left("agent", null)).toBe(0);
 });
+
+test("of more than ten thousand agents the one of which nothing was told for longest is forgotten", () => {
+  const budget = new TellingBudget(new FakeClock());
+  for (let agent = 0; agent < 10_000; agent += 1) budget.spend(`agent-${agent}`, "threshold");
+  expect(budget.size).toBe(20_000);
+  budget.spend("agent-0", "threshold");
+  const left = () => ["agent-0", "agent-1", "agent-2", "another"].map((agent) => budget.left(agent, null));
+  expect(left()).toEqual([58, 59, 59, 60]);
+  budget.spend("another", "threshold");
+  expect(left()).toEqual([58, 60, 59, 59]);
+  expect(budget.size).toBe(20_000);
+});
