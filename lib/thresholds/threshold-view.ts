@@ -113,6 +113,6 @@ function alarmFacts({ threshold_id, threshold, series }: Readonly<AlarmDocument>
 
 /** A number as people read it: three digits that count. */
 function shown(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) < 1e15) return String(value);
+  if (Number.isInteger(value)) return String(value);
   return String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)));
 }

@@ -42,6 +42,8 @@ describe("a number that is told", () => {
     [1234.56, "1235"],
     [123_456_789, "123456789"],
     [123_456_789.4, "123456789"],
+    [1e15, "1000000000000000"],
+    [1e21, "1e+21"],
   ])("%d has three digits that count, or is a whole number: %s", async (value, text) => {
     const product = await begin();
     await product.orchestrator.thresholds.create(systemCaller, {
