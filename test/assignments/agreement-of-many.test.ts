@@ -97,6 +97,22 @@ describe("what says one thing of a path on some agents and another on others", (
   });
 });
 
+test("an upload is held to what other assignments say, and to what its own says on each agent only with an apply", async () => {
+  const web = (content: string): string => moduleOf("w", { content, when: "role=web" });
+  await using made = await scene(moduleOf("p", prod), web("1"));
+  const { modules, assignments } = made.test.orchestrator;
+  await assign(made, "own", "*", ["p", "w"]);
+  // Different conditions may exclude each other.
+  await modules.upload(systemCaller, { content: web("2") });
+  await modules.upload(systemCaller, { content: web("1") });
+  await assignments.update(systemCaller, { name: "own", modules: ["w"] });
+  await assign(made, "other", "env=prod", ["p"]);
+  await expect(modules.upload(systemCaller, { content: web("2") })).rejects.toMatchObject({
+    ...conflict,
+    details: { assignments: ["own", "other"] },
+  });
+});
+
 test("an assignment whose params do not fit its module any more stands in nobody else's way", async () => {
   const before = `name: own\nparams: { m: { type: string, default: "0644" } }\nresources:\n  - { id: f, type: file, path: /etc/f, content: "1" }\n`;
   await using made = await scene(before, moduleOf("plain", { content: "2" }));
