@@ -176,22 +176,25 @@ export class Agents {
     if ((names === undefined) === (from === undefined))
       throw invalid("names", "give names, or say from what they are made");
     const each = repeatable(caller);
-    if (from !== undefined)
-      return this.#many.each(this.#many.choose(which, ["approved"]), {
+    if (from !== undefined) {
+      const chosen = this.#many.choose(which, ["approved"]);
+      return this.#many.each(chosen, {
         change: (nodeId) => this.#renames.renameAfter(each, nodeId, from),
         mayPass: "ALREADY_EXISTS",
+        inOrder: this.#renames.inOrder(await this.#renames.wishes(chosen.nodeIds, from)),
       });
+    }
     if (which.node_ids !== undefined || which.selector !== undefined)
       throw invalid("names", "names its agents itself");
     const wanted = new Map(names!.map(({ node_id, name }) => [node_id, name]));
     if (wanted.size < names!.length) throw invalid("names", "names an agent twice");
-    const inOrder = this.#renames.inOrder(wanted);
-    if (inOrder === null) throw invalid("names", "gives two agents one name");
+    if (new Set([...wanted.values()].map((name) => name.toLowerCase())).size < wanted.size)
+      throw invalid("names", "gives two agents one name");
     return this.#many.each(this.#many.choose({ ...which, node_ids: [...wanted.keys()] }, []), {
       change: async (nodeId) =>
         (await this.#renames.rename(each, nodeId, { name: wanted.get(nodeId)! })).changed,
       mayPass: "ALREADY_EXISTS",
-      inOrder,
+      inOrder: this.#renames.inOrder(wanted),
     });
   }
 

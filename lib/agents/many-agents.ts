@@ -34,8 +34,8 @@ export interface EachChange {
   leavesOut?: readonly ErrorCode[];
   /** An error that may be gone once others of them have changed: a name that one of them gives up. */
   mayPass?: ErrorCode;
-  /** All of them in the order in which they are changed, one after the other. Default: in any, some side by side. */
-  inOrder?: readonly string[];
+  /** Those of them that are changed first, one after the other, in this order. Default: none, all in any order, some side by side. */
+  inOrder?: readonly string[] | null;
 }
 
 export class ManyAgents {
@@ -64,7 +64,7 @@ export class ManyAgents {
   /** Changes each of them, some side by side. What failed is told with the agent; only what is the caller's own fault ends the call. */
   async each({ nodeIds, nextCursor }: ChosenAgents, how: EachChange): Promise<AgentOutcomes> {
     const outcomes = new Map<string, AgentOutcome>();
-    let left = how.inOrder ?? nodeIds;
+    let left: readonly string[] = [...new Set([...(how.inOrder ?? []), ...nodeIds])];
     for (let round = 0; left.length > 0 && round < mostRounds; round += 1) {
       const tried = await this.#round(left, how);
       for (const outcome of tried) outcomes.set(outcome.node_id, outcome);

@@ -58,17 +58,27 @@ export class Renames {
    * @throws {OrchestratorError} As {@link Renames.rename}; `VALIDATION_FAILED` where it tells nothing that a name can be made of.
    */
   async renameAfter(caller: Caller, nodeId: string, from: string): Promise<boolean> {
-    const { value } = await this.#registry.read(nodeId);
-    const told = from === "hostname" ? value.hostname : await this.#attribute(nodeId, from);
+    const told = await this.#told((await this.#registry.read(nodeId)).value, from);
     if (told === undefined) throw invalid("from", `the agent tells no ${from}`);
     const name = nameOf(String(told));
     if (name === null) throw invalid("from", `no name can be made of the ${from} that the agent tells`);
     return (await this.rename(caller, nodeId, { name })).changed;
   }
 
+  /** The names that agents would get after their hostnames, or an attribute; without those that tell nothing of use. */
+  async wishes(nodeIds: readonly string[], from: string): Promise<Map<string, string>> {
+    const wanted = new Map<string, string>();
+    for (const { key, value } of await this.#registry.findAll(nodeIds)) {
+      const told = await this.#told(value, from);
+      const name = told === undefined ? null : nameOf(String(told));
+      if (name !== null) wanted.set(key, name);
+    }
+    return wanted;
+  }
+
   /**
-   * The agents of some wishes in an order in which each finds its name free that another of them gives up; null where two wish for one
-   * name. A circle has no such order: it comes as it is, and fails.
+   * The agents of some wishes in an order in which each finds its name free that another of them gives up; null where none waits for
+   * another. A circle has no such order: it comes as it is, and fails.
    */
   inOrder(wanted: ReadonlyMap<string, string>): string[] | null {
     const holders = new Map<string, string>();
@@ -76,21 +86,27 @@ export class Renames {
       const name = this.#registry.index.get(nodeId)?.name;
       if (name) holders.set(name.toLowerCase(), nodeId);
     }
-    if (new Set([...wanted.values()].map((name) => name.toLowerCase())).size < wanted.size) return null;
+    const holderOf = (nodeId: string): string | undefined => holders.get(wanted.get(nodeId)!.toLowerCase());
+    if (![...wanted.keys()].some((nodeId) => (holderOf(nodeId) ?? nodeId) !== nodeId)) return null;
     const order = new Set<string>();
     for (const first of wanted.keys()) {
       // A chain of who waits for whom; its end goes first.
       const chain = new Set<string>();
-      for (
-        let next: string | undefined = first;
-        next !== undefined && !chain.has(next) && !order.has(next);
-      ) {
+      let next: string | undefined = first;
+      while (next !== undefined && !chain.has(next) && !order.has(next)) {
         chain.add(next);
-        next = holders.get(wanted.get(next)!.toLowerCase());
+        next = holderOf(next);
       }
       for (const nodeId of [...chain].toReversed()) order.add(nodeId);
     }
     return [...order];
+  }
+
+  async #told(
+    { node_id, hostname }: Readonly<AgentDocument>,
+    from: string,
+  ): Promise<string | number | boolean | undefined> {
+    return from === "hostname" ? hostname : await this.#attribute(node_id, from);
   }
 
   async #attribute(nodeId: string, key: string): Promise<string | number | boolean | undefined> {

@@ -227,8 +227,8 @@ describe("agents.setNames", () => {
     expect(none).toMatchObject({ changed: 0, failed: 2 });
   });
 
-  // Some are renamed side by side: of the last, each waits for others that come behind it.
-  it.each([1, 2, 10])(
+  // Each waits for another that comes behind it.
+  it.each([1, 2, 10, 100])(
     "names %d agents of which each has the name that the one before it is to have",
     async (count) => {
       await using test = await createTestOrchestrator();
