@@ -52,7 +52,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/state/foreseen": ["test/state/foreseen", "test/state/plan-*.test.ts"],
   // As above, type by type.
   "lib/state/resources/archive": ["test/state/resources/archive", "test/state/resources/archive.test.ts"],
-  "lib/state/resources/git": ["test/state/resources/git*.test.ts"],
+  "lib/state/resources/git": ["test/state/resources/git*.test.ts", "test/state/begun-remains.test.ts"],
   "lib/state/resources/package": ["test/state/resources/package", "test/state/resources/package*.test.ts"],
   "lib/state/resources/service": ["test/state/resources/service", "test/state/resources/service.test.ts"],
   "lib/state/resources/shared": ["test/state/resources/shared", "test/state/resources/*.test.ts"],

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { HostCommand, HostCommandResult } from "../../../lib/host/host.ts";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { isWholeHash } from "../../../lib/state/resources/git/program.ts";
 import { gitPrograms, type ModelRepository } from "../../support/machine/git.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
@@ -183,6 +184,21 @@ test.each([
   // Who names a hash needs no network.
   const isHash = revision === commit;
   expect(asking().some((line) => line.startsWith("git ls-remote"))).toBe(!isHash);
+});
+
+test.each<[string, boolean]>([
+  ["0123456789abcdef".repeat(4).slice(0, 40), true],
+  ["0123456789abcdef".repeat(4), true],
+  [`release-${"a".repeat(40)}`, false],
+  [`${"a".repeat(40)}-rc1`, false],
+  ["a".repeat(39), false],
+  ["a".repeat(41), false],
+  ["a".repeat(63), false],
+  ["A".repeat(40), false],
+  ["g".repeat(40), false],
+  ["", false],
+])("%s names a commit for good: %s", (revision, expected) => {
+  expect(isWholeHash(revision)).toBe(expected);
 });
 
 test("a commit that no branch has is fetched by its hash", async () => {
