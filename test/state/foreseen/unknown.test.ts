@@ -107,6 +107,16 @@ describe("a plan does not know", () => {
     ]);
   });
 
+  test.each([
+    [{ running: false }, "rest unknown none until web"],
+    [{ enabled: false }, "rest unknown none until web"],
+    [{ running: false, enabled: false }, "rest unknown none until web"],
+  ])("whether a service is started, or enabled, by a package: %j", async (properties, line) => {
+    const rest = { id: "rest", type: "service", name: "ssh", ...properties };
+    const { plan } = await planAndApply([[pack("web"), rest]], new StateFixture(wholeMachine()));
+    expect(plan[1]).toBe(line);
+  });
+
   test.each(["absent", "purged"])(
     "whether a package brings what must not be there, but one that is %s brings nothing",
     async (ensure) => {

@@ -131,6 +131,26 @@ test("a group that is somebody's primary group is not removed", async () => {
   }
 });
 
+test.each([
+  [0, "root"],
+  [50, "staff"],
+])("the number %i, which another group has, is refused by a plan and by an apply", async (gid, owner) => {
+  for (const before of [[], ["groupadd", "-g", "2000", "new"]]) {
+    const state = new StateFixture(memoryMachine());
+    const [program, ...rest] = before;
+    if (program !== undefined) await state.host.run({ argv: [program, ...rest] }, signal);
+    const groups = state.read("/etc/group");
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, declare([{ type: "group", name: "new", gid }]));
+      expect(results[0], mode).toMatchObject({
+        outcome: "failed",
+        message: `The number ${gid} belongs to the group ${owner}.`,
+      });
+    }
+    expect(state.read("/etc/group")).toBe(groups);
+  }
+});
+
 test("a number that another group has is refused by a plan and by an apply, unless that group gives it up first", async () => {
   const state = new StateFixture(memoryMachine());
   const taken = { id: "g", type: "group", name: "new", gid: 50 };

@@ -80,6 +80,8 @@ test.each(["(none)", "my_host"])(
 test.each([
   ["(none)", "# none\n"],
   ["my_host", "my_host\n"],
+  ["my_host", ""],
+  ["(none)", "\n"],
 ])("the file of a machine with the name %j, which nobody could declare, comes back", async (name, file) => {
   latest = machine();
   latest.kernelName = name;

@@ -20,6 +20,8 @@ const rows: Readonly<Record<string, Row>> = {
   user: { said: { user: "root" }, command: { user: "root" } },
   cwd: { said: { cwd: "/srv" }, command: { cwd: "/srv" } },
   umask: { said: { umask: "0027" }, command: { umask: 0o027 } },
+  "umask that takes nothing": { said: { umask: "0000" }, command: { umask: 0 } },
+  "umask that takes nothing, of three digits": { said: { umask: "000" }, command: { umask: 0 } },
   "umask of three digits": { said: { umask: "077" }, command: { umask: 0o077 } },
   environment: { said: { environment: { A: "1" } }, command: { environment: { A: "1" } } },
   "all together": {

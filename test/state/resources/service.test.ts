@@ -296,6 +296,19 @@ test.each<[string, string, object]>([
   expect(toServiceState(parseSystemctlShow(stdout))).toEqual(expected);
 });
 
+test.each([
+  ["web", "web"],
+  ["web.service", "web"],
+  ["web.service.timer", "web.service.timer"],
+  ["web.services", "web.services"],
+  ["web.service-sync", "web.service-sync"],
+  ["web.socket", "web.socket"],
+  ["web@1.service", "web@1"],
+])("%s is known as %s", (name, identity) => {
+  const [resource] = declare([{ type: "service", name, running: true }]);
+  expect(resource?.identity).toBe(identity);
+});
+
 test("a name without a kind is a service", () => {
   expect(["nginx", "getty@tty1", "backup.timer", "php8.2-fpm"].map(toUnit)).toEqual([
     "nginx.service",

@@ -93,7 +93,7 @@ const standings: [string, string | null, (host: Host) => void][] = [
 ];
 
 test.each(standings)("%s in the place of the zone comes back as it stood", async (_what, zone, prepare) => {
-  for (const noted of [null, "UTC\n", "  Europe/Rome \n", "US/Old"]) {
+  for (const noted of [null, "", "\n", "UTC\n", "  Europe/Rome \n", "US/Old"]) {
     const state = new StateFixture();
     fill(state.host);
     prepare(state.host);

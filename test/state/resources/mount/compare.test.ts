@@ -34,6 +34,17 @@ const rows: [what: string, wish: Partial<MountWish>, live: Partial<MountedEntry>
   ["a driver that tells another", { fstype: "sshfs" }, { fstype: "fuse.s3fs" }, ["fstype"]],
   ["a driver that tells none", { fstype: "ntfs" }, { fstype: "fuseblk" }, []],
   ["a driver that tells none, without a disk", { fstype: "sshfs" }, { fstype: "fuse" }, []],
+  ["another of many devices", { device: "/dev/sdb", fstype: "bcachefs" }, { fstype: "bcachefs" }, []],
+  [
+    "another disk with a type of a longer name",
+    { device: "/dev/sdb" },
+    { fstype: "btrfs2" },
+    ["device", "fstype"],
+  ],
+  ["a type whose name begins like another", { fstype: "nfsd" }, { fstype: "nfs4" }, ["fstype"]],
+  ["a type whose name is the beginning of another", { fstype: "ext" }, {}, ["fstype"]],
+  ["a driver whose name ends like another", { fstype: "fs" }, { fstype: "fuse.own.fs" }, ["fstype"]],
+  ["a type of the kernel that is no driver", { fstype: "sshfs" }, { fstype: "fusectl" }, ["fstype"]],
   ["an option that only the file system knows", { options: ["size=1m", "defaults"] }, {}, []],
   ...visible.map((option): (typeof rows)[number] => [
     `the option ${option}`,

@@ -268,6 +268,8 @@ test("packages that others replace, and others that become older, are told from 
   for (const line of [
     "     replacing  old.lib.noarch 1.0-1",
     "   replacing old.lib noarch 1.0-1 @System 0.0   B",
+    "     replacing  old.lib.x86_64 5-1",
+    "   replacing old.lib x86_64 5-1 @System 0.0   B",
   ])
     expect(parseDnfInstall(table(line))).toEqual({
       replaced: ["old.lib"],

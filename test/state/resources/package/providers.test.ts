@@ -110,6 +110,19 @@ test("apk", async () => {
   ]);
 });
 
+test.each([
+  ["1.24.0-r15", "nginx=1.24.0-r15"],
+  ["1.24.0-r1*", "nginx~1.24.0-r1"],
+  ["1.24.0-*", "nginx~1.24.0"],
+  ["1.24.*", "nginx~1.24"],
+  ["1.2*", "nginx~1.2"],
+  ["1*", "nginx~1"],
+])("apk is told the version %s as %s", async (version, words) => {
+  const { machine, ran } = record("/sbin/apk");
+  await apkProvider.install([{ name: "nginx", version, installed: false }], machine);
+  expect(ran).toEqual([`/sbin/apk --wait 300 add -- ${words}`]);
+});
+
 test("pacman", async () => {
   const { machine, ran } = record("/usr/bin/pacman", "nginx 1.26.0-1\n");
   expect(await pacmanProvider.query(["nginx"], machine)).toMatchObject([{ version: "1.26.0-1" }]);

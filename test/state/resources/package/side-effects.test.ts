@@ -34,6 +34,24 @@ describe("what came along with a package", () => {
     expect(machine.list()).toEqual(["jq 1.6"]);
   });
 
+  test.each([
+    ["python3.11", "python3"],
+    ["python3", "python3.11"],
+    ["libweb2", "libweb"],
+    ["libweb-common", "libweb"],
+    ["libweb+own", "libweb"],
+  ])("goes with it as %s, also where %s stood before", async (came, stood) => {
+    const { machine, state } = start({
+      archive: { ...archive, [came]: ["1"], [stood]: ["1"] },
+      depends: { nginx: [came] },
+    });
+    machine.install(stood, "1", { auto: true });
+    await state.run("apply", pkg({ name: "nginx" }));
+    expect(machine.list()).toContain(`${came} 1 auto`);
+    await state.run("apply", []);
+    expect(machine.list()).toEqual([`${stood} 1 auto`]);
+  });
+
   test("is found also where the index was fetched by the apply", async () => {
     const { machine, state } = start({ ...web, fresh: false });
     await state.run("apply", pkg({ name: "nginx" }));

@@ -64,3 +64,16 @@ test.each([
     }
   },
 );
+
+test.each([
+  ["/usr/bin/apt-get", " update"],
+  ["/sbin/apk", " update"],
+  ["/usr/bin/pacman", " -Sy --noconfirm"],
+])("with %s an index that was never fetched is, before something is installed", async (program, fetching) => {
+  const { host, ran } = machineWith(program);
+  await new StateFixture(host).run("apply", declare([{ type: "package", name: "jq" }]));
+  const fetched = ran.findIndex((line) => line.startsWith(program) && line.endsWith(fetching));
+  expect(fetched).toBeGreaterThan(-1);
+  // Whether it is old is no question to a program.
+  expect(ran.slice(0, fetched).filter((line) => line.startsWith("find"))).toEqual([]);
+});

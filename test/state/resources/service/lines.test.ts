@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { MemoryHost } from "../../../../lib/host/memory-host.ts";
 import { openrcProvider as openrc } from "../../../../lib/state/resources/service/openrc.ts";
 import type { ServiceVerb } from "../../../../lib/state/resources/service/provider.ts";
-import { systemdProvider as systemd } from "../../../../lib/state/resources/service/systemd.ts";
+import { systemdProvider as systemd, toUnit } from "../../../../lib/state/resources/service/systemd.ts";
 import { sysvinitProvider as sysvinit } from "../../../../lib/state/resources/service/sysvinit.ts";
 import { type Answers, answering, placeFile } from "../../../support/machine/answering.ts";
 
@@ -175,6 +175,38 @@ describe("systemd", () => {
       ...(fixed !== undefined && { fixed }),
     });
   });
+
+  // What systemd has read may be older than the mask, or newer than what it says of the file.
+  test.each([
+    ["loaded", "masked", true],
+    ["masked", "masked", true],
+    ["masked", "masked-runtime", true],
+    ["masked", "", true],
+    ["loaded", "enabled", false],
+    ["loaded", "disabled", false],
+    ["error", "bad", false],
+  ])("a unit that is %s and whose file is %j is masked: %s", async (LoadState, UnitFileState, masked) => {
+    const { machine } = systemctl({ [shown]: print({ LoadState, UnitFileState }) });
+    expect(await systemd.query("web", machine)).toMatchObject({ masked });
+  });
+
+  test.each(
+    "service socket timer path target mount automount swap slice scope device"
+      .split(" ")
+      .flatMap((kind) => [
+        [`web.${kind}`, `web.${kind}`] as const,
+        [`web${kind}`, `web${kind}.service`] as const,
+      ]),
+  )("knows %s as %s", (name, unit) => {
+    expect(toUnit(name)).toBe(unit);
+  });
+
+  test.each(["web.conf", "web.services", "web.timer.d", "web.service-1", "service"])(
+    "knows %s as a service",
+    (name) => {
+      expect(toUnit(name)).toBe(`${name}.service`);
+    },
+  );
 
   const run =
     "systemctl show --property=ControlGroup,InvocationID,ActiveEnterTimestampMonotonic -- web.service";
