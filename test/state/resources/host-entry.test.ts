@@ -84,6 +84,21 @@ describe("the file afterwards", () => {
       { ensure: "absent" },
       "10.0.0.6 a db\n",
     ],
+    ...["dbs", "db2", "db.internal", "my-db", "a.db", "d"].flatMap(
+      (other): [string, string, object, string][] => [
+        [`keeps the line of ${other}`, `10.0.0.4 ${other}\n`, {}, `10.0.0.4 ${other}\n10.0.0.5 db\n`],
+        [
+          `keeps the line with the alias ${other}`,
+          `10.0.0.4 a ${other}\n10.0.0.5 db\n`,
+          { ensure: "absent" },
+          `10.0.0.4 a ${other}\n`,
+        ],
+      ],
+    ),
+    ["has the aliases in their order", "10.0.0.5 db b a\n", { aliases: ["a", "b"] }, "10.0.0.5 db a b\n"],
+    ["has no more aliases", "10.0.0.5 db a b\n", { aliases: ["a"] }, "10.0.0.5 db a\n"],
+    ["has no fewer aliases", "10.0.0.5 db a\n", { aliases: ["a", "b"] }, "10.0.0.5 db a b\n"],
+    ["has no aliases", "10.0.0.5 db a\n", {}, "10.0.0.5 db\n"],
     ["loses the line alone", "1.1.1.1 a\n10.0.0.5 db x\n", { ensure: "absent" }, "1.1.1.1 a\n"],
   ])("%s", async (_name, before, more, after) => {
     expect(await edited(before, more)).toBe(after);

@@ -68,6 +68,42 @@ test.each([
   expect(state.read(file)).toBe(content);
 });
 
+test.each([
+  "net.ipv4.ip_forward_use_pmtu = 1\n",
+  "net.ipv4.ip_forward.more = 1\n",
+  "net.ipv4.ip_forward/more = 1\n",
+  "net/ipv4/ip_forward/more=1\n",
+  "my.net.ipv4.ip_forward = 1\n",
+  "net.ipv4.ip = 1\n",
+  "#net.ipv4.ip_forward = 1\n",
+  "; net.ipv4.ip_forward = 1\n",
+])("the line %j is about another setting, and stays beside ours and after it", async (content) => {
+  const state = new StateFixture(memoryMachine());
+  write(file, content)(state.host);
+  await state.run("apply", forward());
+  expect(state.read(file)).toBe(`${content}net.ipv4.ip_forward = 1\n`);
+  await state.run("apply", []);
+  expect(state.read(file)).toBe(content);
+});
+
+test.each(["", "0", "-1", "0.0", "a b"])(
+  "the value %j of the running kernel comes back, whichever version was the first that set it",
+  async (value) => {
+    const other = forward({ value: "2" });
+    for (const versions of [
+      [forward()],
+      [forward(), other],
+      [forward({ ensure: "absent" }), forward(), other],
+    ]) {
+      const state = new StateFixture(memoryMachine());
+      write(live, `${value}\n`)(state.host);
+      for (const version of versions) expect((await state.run("apply", version)).status).toBe("succeeded");
+      expect((await state.run("apply", [])).status).toBe("succeeded");
+      expect([state.read(live).trim().replaceAll("\t", " "), state.applied]).toEqual([value, []]);
+    }
+  },
+);
+
 test("a value that is too long to be kept is left alone, and the longest is not", async () => {
   for (const [length, outcome] of [
     [4096, "changed"],

@@ -95,6 +95,39 @@ test("a drop-in of somebody else keeps its folder when ours goes", async () => {
   expect(state.host.files.list(`${folder}/site.service.d`)).toEqual(["theirs.conf"]);
 });
 
+test.each([
+  [{}, "site.service"],
+  [{ drop_in: "limits.conf" }, "site.service.d/limits.conf"],
+])("an empty folder of drop-ins that stood before %j stays", async (more, path) => {
+  const state = new StateFixture(machine());
+  makeFolders(state.host);
+  const dropIns = `${folder}/site.service.d`;
+  state.host.files.makeDirectory(dropIns, { mode: 0o750 });
+  expect((await state.run("apply", wanted(more))).status).toBe("succeeded");
+  expect(state.read(`${folder}/${path}`)).toBe(content);
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(state.host.files.stat(`${folder}/${path}`)).toBeNull();
+  expect(state.host.files.stat(dropIns)).toMatchObject({ kind: "directory", mode: 0o750 });
+});
+
+// An empty file takes a unit out of the way, as a mask does.
+test.each(
+  ["", "\n", "[Unit]", "[Unit]\r\n"].flatMap((stood) =>
+    [{}, { ensure: "absent", content: undefined }, { drop_in: "limits.conf" }].map(
+      (more) => [stood, more] as const,
+    ),
+  ),
+)("what stood as %j before %j comes back", async (stood, more) => {
+  const state = new StateFixture(machine());
+  makeFolders(state.host);
+  state.host.files.makeDirectory(`${folder}/site.service.d`, { mode: 0o755 });
+  const path = "drop_in" in more ? `${folder}/site.service.d/${more.drop_in}` : unit;
+  state.write(path, stood);
+  expect((await state.run("apply", wanted(more))).results[0]).toMatchObject({ outcome: "changed" });
+  expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
+  expect([state.read(path), state.applied]).toEqual([stood, []]);
+});
+
 test("the link of a masked unit is left alone", async () => {
   const state = new StateFixture(machine());
   makeFolders(state.host);
