@@ -156,7 +156,9 @@ function compareShadow(spec: UserSpec, user: UserEntry | null, host: Host): Chan
     const shown = user ? hidden : null;
     changes.push({ property: "password_hash", before: shown, after: hidden, sensitive: true });
   }
-  if (isLocked(after) !== isLocked(before)) {
+  // The program locks whoever it makes: who comes back without any password is opened again.
+  const isOpened = !user && spec.shadow === "";
+  if (isLocked(after) !== isLocked(before) || isOpened) {
     changes.push({ property: "locked", before: user && isLocked(before), after: isLocked(after) });
   }
   if (spec.ages !== undefined && entry?.ages !== spec.ages)
