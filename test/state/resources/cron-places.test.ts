@@ -26,9 +26,9 @@ test.each(standing)(
   "a job after %i lines of others, with %j in it, comes back there",
   async (before, lines) => {
     const text = theirs.toSpliced(before, 0, marked("backup", lines)).join("");
-    for (const more of [{ ensure: "absent", command: undefined, hour: undefined }, {}]) {
+    for (const definition of [{ type: "cron", name: "backup", ensure: "absent" }, job("backup")]) {
       const { state, crontabs } = machine(text);
-      const { results } = await state.run("apply", declare([{ ...job("backup"), ...more }]));
+      const { results } = await state.run("apply", declare([definition]));
       expect(results[0]).toMatchObject({ outcome: "changed" });
       expect(crontabs.get("root")).not.toBe(text);
       expect((await state.run("apply", [])).status).toBe("succeeded");

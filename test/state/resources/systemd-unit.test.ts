@@ -111,19 +111,22 @@ test.each([
 });
 
 // An empty file takes a unit out of the way, as a mask does.
+const coming: [string, JsonObject][] = [
+  [unit, { content }],
+  [unit, { ensure: "absent" }],
+  [`${folder}/site.service.d/limits.conf`, { content, drop_in: "limits.conf" }],
+];
 test.each(
   ["", "\n", "[Unit]", "[Unit]\r\n"].flatMap((stood) =>
-    [{}, { ensure: "absent", content: undefined }, { drop_in: "limits.conf" }].map(
-      (more) => [stood, more] as const,
-    ),
+    coming.map(([path, more]) => [stood, path, more] as const),
   ),
-)("what stood as %j before %j comes back", async (stood, more) => {
+)("what stood as %j at %s before %j comes back", async (stood, path, more) => {
   const state = new StateFixture(machine());
   makeFolders(state.host);
   state.host.files.makeDirectory(`${folder}/site.service.d`, { mode: 0o755 });
-  const path = "drop_in" in more ? `${folder}/site.service.d/${more.drop_in}` : unit;
   state.write(path, stood);
-  expect((await state.run("apply", wanted(more))).results[0]).toMatchObject({ outcome: "changed" });
+  const desired = declare([{ type: "systemd_unit", name: "site.service", ...more }]);
+  expect((await state.run("apply", desired)).results[0]).toMatchObject({ outcome: "changed" });
   expect((await state.run("apply", [])).results[0]).toMatchObject({ outcome: "changed" });
   expect([state.read(path), state.applied]).toEqual([stood, []]);
 });
