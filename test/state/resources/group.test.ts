@@ -185,3 +185,23 @@ test("members that are too long together for one argument are a fault", () => {
   expect(() => declare([{ type: "group", name: "g", members }])).toThrow("too long together");
   expect(() => declare([{ type: "group", name: "g", members: members.slice(0, 8000) }])).not.toThrow();
 });
+
+test.each(["staff2", "staffs", "staff-web", "my-staff", "staf"])(
+  "the rows of %s stay as they are where staff goes and comes back",
+  async (other) => {
+    const state = new StateFixture(memoryMachine());
+    const row = `${other}:$6$salt$theirs:3000:root\n`;
+    state.write(
+      "/etc/group",
+      `${row}${state.read("/etc/group").replace("staff:x:50:", "staff:$6$a$b:50:root")}`,
+    );
+    const rows = (): string[] => state.read("/etc/group").split("\n").sort();
+    const before = rows();
+    for (const more of [{ ensure: "absent" }, { members: [], membership: "inclusive" }]) {
+      await state.run("apply", declare([{ id: "g", type: "group", name: "staff", ...more }]));
+      expect(state.read("/etc/group")).toContain(row);
+      expect((await state.run("apply", [])).status).toBe("succeeded");
+      expect(rows()).toEqual(before);
+    }
+  },
+);
