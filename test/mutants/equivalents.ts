@@ -327,16 +327,16 @@ export const equivalents: readonly Equivalent[] = [
     reason: "The one at that place is the whole text itself, which was passed over.",
   },
   {
-    file: "lib/storage/file/disk.ts",
-    line: `this.#isNote = mode === "note";`,
-    replacement: `mode !== "note"`,
-    reason: "The same bytes stand there either way: it says only whether a thread of the pool writes them.",
-  },
-  {
     file: "lib/storage/file/byte-reader.ts",
     line: `if (parts.length > 1) this.#rest = Buffer.concat(parts);`,
     replacement: `parts.length >= 1`,
     reason: "Of one part it makes a copy, with the same bytes.",
+  },
+  {
+    file: "lib/storage/file/disk.ts",
+    line: `this.#isNote = mode === "note";`,
+    replacement: `mode !== "note"`,
+    reason: "The same bytes stand there either way: it says only whether a thread of the pool writes them.",
   },
   {
     file: "lib/wire/scan-text.ts",
