@@ -69,6 +69,37 @@ describe.each(["windows", "channels", "thresholds"])("of %s", (kind) => {
     const made = await Promise.allSettled([create(shop), create(shop), create(shop)]);
     expect(made.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
+
+  it("of changes at once that leave the folder as it is, each is made and none is taken for another's name", async () => {
+    await using test = await createTestOrchestrator();
+    const { create, change } = namelessOf(test.orchestrator)[kind]!;
+    const { id } = await create(shop);
+    const changed = await Promise.all([change(id), change(id), change(id)]);
+    expect(changed.map(({ managed_by }) => managed_by)).toEqual([shop, shop, shop]);
+  });
+});
+
+describe.each([
+  ["another label", { ...shop, label: "office" }],
+  ["another name", { ...shop, name: "two" }],
+])("%s in its folder", (_, moved) => {
+  it("is kept of a module, as a revision", async () => {
+    await using test = await createTestOrchestrator();
+    const { modules } = test.orchestrator;
+    await modules.upload(systemCaller, { content, managed_by: shop });
+    const { revision } = await modules.upload(systemCaller, { content, managed_by: moved });
+    const read = await modules.get(systemCaller, { name: "web" });
+    expect([revision, read.managed_by]).toEqual([2, moved]);
+  });
+
+  it("is kept of an operator whose role stays", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const { operator_id } = await test.signIn("Viewer", "ada");
+    for (const managed_by of [shop, moved])
+      await operators.setRole(systemCaller, { operator_id, role: "Viewer", managed_by });
+    expect((await operators.get(systemCaller, { operator_id })).managed_by).toEqual(moved);
+  });
 });
 
 describe("of modules", () => {
