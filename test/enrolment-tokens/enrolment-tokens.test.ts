@@ -123,6 +123,19 @@ describe("enrolment tokens", () => {
     expect((await enrolmentTokens.list(systemCaller)).items).toHaveLength(2);
   });
 
+  it.each([2, 8, 20])(
+    "%i that ended long ago are all forgotten by the time a third as many are made",
+    async (count) => {
+      await using test = await createTestOrchestrator();
+      const { enrolmentTokens } = test.orchestrator;
+      for (let number = 0; number < count; number += 1) await enrolmentTokens.create(systemCaller);
+      await test.clock.advance(32 * 86_400_000);
+      const made = Math.ceil(count / 3);
+      for (let number = 0; number < made; number += 1) await enrolmentTokens.create(systemCaller);
+      expect((await enrolmentTokens.list(systemCaller)).items).toHaveLength(made);
+    },
+  );
+
   it("are nowhere but in the answer: not in the storage, an event, an audit entry or the answer to a repetition", async () => {
     const folder = temporaryFolder();
     const storage = new FileStorage({ folder });
