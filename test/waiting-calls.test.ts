@@ -119,6 +119,25 @@ it.each(answered)(
   },
 );
 
+it.each(answered)(
+  "%s that is answered leaves no timer behind, not even for a while",
+  async (_, { call, answer }) => {
+    const on = await scene();
+    // What comes with the first is of the agent, not of the wait.
+    for (let time = 0; time < 2; time += 1) {
+      await Promise.all([call(on), answer(on)]);
+      await settleAll();
+      await on.test.clock.advance(60_000);
+    }
+    const timers = on.test.clock.pendingTimers;
+    const [waits] = [call(on)];
+    await answer(on);
+    await waits;
+    await settleAll();
+    expect(on.test.clock.pendingTimers).toBeLessThanOrEqual(timers);
+  },
+);
+
 it("a refresh of an agent that is away is refused at once, and leaves nothing of its wait", async () => {
   const on = await scene();
   const heard = warnings();

@@ -55,3 +55,13 @@ test.each(Object.entries(waits))("%s leaves nothing at one that was aborted befo
   expect(getEventListeners(signal, "abort")).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });
+
+test.each([
+  ["and no time is set", undefined],
+  ["long before its time", 60_000],
+])("a bell that never rings keeps nobody at a signal that was aborted before, %s", async (_name, ms) => {
+  const clock = new FakeClock();
+  const over = new Bell().next(AbortSignal.abort(), ms === undefined ? undefined : { clock, ms });
+  const later = new Promise((resolve) => setImmediate(resolve, "still waits"));
+  expect(await Promise.race([over, later])).toBeUndefined();
+});
