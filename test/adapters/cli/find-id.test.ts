@@ -1,7 +1,7 @@
 /** What people type in the place of an id: in whatever case, short or whole, of one thing or of several. */
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../adapters/cli/failure.ts";
-import { findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
+import { findId, findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
 import { ApiError } from "../../../adapters/client/api-error.ts";
 
 interface Thing {
@@ -86,3 +86,21 @@ test("what is older than all that begin so is not read", async () => {
   );
   expect(list.asked).toBe(2);
 });
+
+/** The lists of what there may be many of answer with so many at most. */
+test.each([1, 2, 4, 5, 6, 7, 40])(
+  "of %i that begin alike five are told, and whether there are more",
+  async (count) => {
+    const all = Array.from({ length: count }, (_, at) => ({ id: `0199d3a0-${at}`, about: `the ${at}th` }));
+    const found = findId("operation", "0199", (prefix, limit) => {
+      expect(prefix).toBe("0199");
+      return Promise.resolve(all.slice(0, limit));
+    });
+    if (count === 1) return void expect(await found).toBe(all[0]!.id);
+    const error = await found.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(UsageError);
+    const { message } = error as UsageError;
+    expect(all.filter(({ id, about }) => message.includes(`${id} (${about})`))).toEqual(all.slice(0, 5));
+    expect(message.endsWith(", and more.")).toBe(count > 5);
+  },
+);
