@@ -2,8 +2,8 @@
 import { describe, expect, it, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import type { Write } from "../../lib/storage/storage.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { Write } from "../../lib/storage/storage.ts";
 import { RacingStorage } from "../support/racing-storage.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 
