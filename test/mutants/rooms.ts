@@ -15,7 +15,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/agents": ["test/agents"],
   "lib/assignments": ["test/assignments", "test/rollouts/two-assignments.test.ts"],
   "lib/audit": ["test/audit"],
-  "lib/drift": ["test/drift"],
+  "lib/drift": ["test/drift", "test/agents/findings.test.ts", "test/operations/operation-retention.test.ts"],
   "lib/event-feed": ["test/event-feed"],
   "lib/fleet-folder": ["test/fleet-folder", "test/adapters/sync"],
   "lib/host": ["test/host"],
