@@ -7,30 +7,43 @@ import { expect, it } from "vitest";
 import { hasPrograms } from "../../support/programs.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const program = fileURLToPath(new URL("../../support/secret-asker.ts", import.meta.url));
+const program = fileURLToPath(new URL("../../support/asking-process.ts", import.meta.url));
 
-/** Runs a command at a terminal of its own, types the pieces of one answer each time it asks, and tells what was shown. */
+/** Runs a command at a terminal of its own, types the pieces of one answer each time it asks, and tells what was shown and how it ended. */
 const terminal = `
-import json, os, pty, sys, termios, time
+import json, os, pty, signal, sys, time
 answers, command = json.loads(sys.argv[1]), sys.argv[2:]
 pid, fd = pty.fork()
 if pid == 0:
     os.execvp(command[0], command)
-before = termios.tcgetattr(fd)
 shown = b""
+
+# What never ends is ended, with the terminal: the program gets SIGHUP.
+def give_up(*_):
+    sys.exit("Nothing more came behind: " + shown.decode(errors="replace"))
+
+signal.signal(signal.SIGALRM, give_up)
+signal.alarm(60)
+
+def read():
+    global shown
+    try:
+        data = os.read(fd, 1024)
+    except OSError:
+        data = b""
+    shown += data
+    return data != b""
+
 for asked, pieces in enumerate(answers):
     while shown.count(b"Passphrase: ") <= asked:
-        shown += os.read(fd, 1024)
+        if not read():
+            give_up()
     for piece in pieces:
         os.write(fd, bytes.fromhex(piece))
         time.sleep(0.05)
-try:
-    while data := os.read(fd, 1024):
-        shown += data
-except OSError:
+while read():
     pass
-os.waitpid(pid, 0)
-print(json.dumps({"shown": shown.decode(), "isAsBefore": termios.tcgetattr(fd) == before}))
+print(json.dumps({"shown": shown.decode(), "status": os.waitpid(pid, 0)[1]}))
 `;
 
 const rows: [what: string, typed: string[], answer: string | null][] = [
@@ -50,22 +63,27 @@ const rows: [what: string, typed: string[], answer: string | null][] = [
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-it.runIf(hasPrograms("secrets that are typed at a terminal", "python3"))(
-  "secrets are read as they were typed, none is shown, and the terminal is as before",
+it.runIf(hasPrograms("secrets that are typed at a terminal", "python3", "stty"))(
+  "secrets are read as they were typed, none is shown, and the terminal is as before each",
   () => {
     const path = join(temporaryFolder(), "answers");
     const answers = rows.map(([, typed]) => typed.map((piece) => toHex(Buffer.from(piece))));
     // A character may come byte by byte.
     answers.push([...Buffer.from("ß😀x\r")].map((byte) => toHex(Buffer.of(byte))));
     const command = [process.execPath, "--import", "tsx", program, path, String(answers.length)];
-    const { stdout, stderr } = spawnSync("python3", ["-c", terminal, JSON.stringify(answers), ...command]);
+    const { stdout, stderr } = spawnSync("python3", ["-c", terminal, JSON.stringify(answers), ...command], {
+      timeout: 90_000,
+      killSignal: "SIGKILL",
+    });
     expect(stderr.toString()).toBe("");
     const told = JSON.parse(stdout.toString()) as unknown;
-    expect(told).toEqual({ shown: "Passphrase: \r\n".repeat(answers.length), isAsBefore: true });
-    const read = JSON.parse(readFileSync(path, "utf8")) as unknown[];
-    expect(read.slice(0, -1).map((answer, at) => [rows[at]![0], answer])).toEqual(
+    expect(told).toEqual({ shown: "Passphrase: \r\n".repeat(answers.length), status: 0 });
+    const read = JSON.parse(readFileSync(path, "utf8")) as { answers: unknown[]; set: string[] };
+    expect(rows.map(([what], at) => [what, read.answers[at]])).toEqual(
       rows.map(([what, , answer]) => [what, answer]),
     );
-    expect(read.at(-1)).toBe("ß😀x");
+    expect(read.answers.slice(rows.length)).toEqual(["ß😀x"]);
+    expect(read.set).toHaveLength(answers.length + 1);
+    expect(new Set(read.set).size).toBe(1);
   },
 );
