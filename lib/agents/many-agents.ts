@@ -34,8 +34,8 @@ export interface EachChange {
   leavesOut?: readonly ErrorCode[];
   /** An error that may be gone once others of them have changed: a name that one of them gives up. */
   mayPass?: ErrorCode;
-  /** Those of them that are changed first, one after the other, in this order. Default: none, all in any order, some side by side. */
-  inOrder?: readonly string[] | null;
+  /** Those of them that are changed first, one after the other, in this order. The others come in any order, some side by side. */
+  inOrder?: readonly string[];
 }
 
 export class ManyAgents {
@@ -64,9 +64,12 @@ export class ManyAgents {
   /** Changes each of them, some side by side. What failed is told with the agent; only what is the caller's own fault ends the call. */
   async each({ nodeIds, nextCursor }: ChosenAgents, how: EachChange): Promise<AgentOutcomes> {
     const outcomes = new Map<string, AgentOutcome>();
-    let left: readonly string[] = [...new Set([...(how.inOrder ?? []), ...nodeIds])];
-    for (let round = 0; left.length > 0 && round < mostRounds; round += 1) {
-      const tried = await this.#round(left, how);
+    const { inOrder = [] } = how;
+    const isFirst = new Set(inOrder);
+    let left = nodeIds.filter((nodeId) => !isFirst.has(nodeId));
+    for (let round = 0; round === 0 || (left.length > 0 && round < mostRounds); round += 1) {
+      const tried = round === 0 ? await this.#round(inOrder, how, 1) : [];
+      tried.push(...(await this.#round(left, how)));
       for (const outcome of tried) outcomes.set(outcome.node_id, outcome);
       const hasMoved = how.mayPass !== undefined && tried.some(({ outcome }) => outcome === "changed");
       left = hasMoved
@@ -95,9 +98,12 @@ export class ManyAgents {
     }
   }
 
-  async #round(nodeIds: readonly string[], how: EachChange): Promise<AgentOutcome[]> {
+  async #round(
+    nodeIds: readonly string[],
+    how: EachChange,
+    atOnce: number = sideBySide,
+  ): Promise<AgentOutcome[]> {
     const tried: AgentOutcome[] = [];
-    const atOnce = how.inOrder ? 1 : sideBySide;
     for (let at = 0; at < nodeIds.length; at += atOnce) {
       const slice = nodeIds.slice(at, at + atOnce);
       tried.push(...(await Promise.all(slice.map((nodeId) => this.#one(nodeId, how)))));

@@ -7,7 +7,7 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import { asNameTaken, changeName, nameOf } from "./agent-names.ts";
 import type { AgentViews } from "./agent-views.ts";
-import type { AgentDocument } from "./documents.ts";
+import type { AgentDocument, AttributesDocument } from "./documents.ts";
 import { invalid } from "./many-agents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import type { Agent } from "./schemas.ts";
@@ -17,6 +17,9 @@ interface Renamed {
   agent: Agent;
   changed: boolean;
 }
+
+/** What an agent tells of its machine; undefined where it tells nothing of that name. */
+type Told = string | number | boolean | undefined;
 
 /** Gives agents other names. */
 export class Renames {
@@ -58,36 +61,41 @@ export class Renames {
    * @throws {OrchestratorError} As {@link Renames.rename}; `VALIDATION_FAILED` where it tells nothing that a name can be made of.
    */
   async renameAfter(caller: Caller, nodeId: string, from: string): Promise<boolean> {
-    const told = await this.#told((await this.#registry.read(nodeId)).value, from);
+    const { hostname } = (await this.#registry.read(nodeId)).value;
+    const told = from === "hostname" ? hostname : attributeOf(await this.#registry.attributes(nodeId), from);
     if (told === undefined) throw invalid("from", `the agent tells no ${from}`);
     const name = nameOf(String(told));
     if (name === null) throw invalid("from", `no name can be made of the ${from} that the agent tells`);
     return (await this.rename(caller, nodeId, { name })).changed;
   }
 
-  /** The names that agents would get after their hostnames, or an attribute; without those that tell nothing of use. */
+  /**
+   * The names that agents would get after their hostnames, or an attribute, without those that tell nothing of use. Only their order hangs on
+   * it: none are known where they can't be read.
+   */
   async wishes(nodeIds: readonly string[], from: string): Promise<Map<string, string>> {
     const wanted = new Map<string, string>();
-    for (const { key, value } of await this.#registry.findAll(nodeIds)) {
-      const told = await this.#told(value, from);
-      const name = told === undefined ? null : nameOf(String(told));
-      if (name !== null) wanted.set(key, name);
+    try {
+      for (const [nodeId, told] of await this.#toldByMany(nodeIds, from)) {
+        const name = told === undefined ? null : nameOf(String(told));
+        if (name !== null) wanted.set(nodeId, name);
+      }
+    } catch (error) {
+      this.#context.logger.warn("Agents could not be read to rename them in order.", { error });
     }
     return wanted;
   }
 
   /**
-   * The agents of some wishes in an order in which each finds its name free that another of them gives up; null where none waits for
-   * another. A circle has no such order: it comes as it is, and fails.
+   * Those of some wishes that wait for a name which another of them gives up, and who gives it up, each behind whom it waits for. A circle
+   * has no such order: it comes as it is, and fails.
    */
-  inOrder(wanted: ReadonlyMap<string, string>): string[] | null {
-    const holders = new Map<string, string>();
-    for (const nodeId of wanted.keys()) {
-      const name = this.#registry.index.get(nodeId)?.name;
-      if (name) holders.set(name.toLowerCase(), nodeId);
+  inOrder(wanted: ReadonlyMap<string, string>): string[] {
+    const givenUp = new Map<string, string>();
+    for (const [nodeId, wish] of wanted) {
+      const name = this.#registry.index.get(nodeId)?.name?.toLowerCase();
+      if (name !== undefined && name !== wish.toLowerCase()) givenUp.set(name, nodeId);
     }
-    const holderOf = (nodeId: string): string | undefined => holders.get(wanted.get(nodeId)!.toLowerCase());
-    if (![...wanted.keys()].some((nodeId) => (holderOf(nodeId) ?? nodeId) !== nodeId)) return null;
     const order = new Set<string>();
     for (const first of wanted.keys()) {
       // A chain of who waits for whom; its end goes first.
@@ -95,23 +103,21 @@ export class Renames {
       let next: string | undefined = first;
       while (next !== undefined && !chain.has(next) && !order.has(next)) {
         chain.add(next);
-        next = holderOf(next);
+        next = givenUp.get(wanted.get(next)!.toLowerCase());
       }
-      for (const nodeId of [...chain].toReversed()) order.add(nodeId);
+      const waits = chain.size > 1 || next !== undefined;
+      if (waits) for (const nodeId of [...chain].toReversed()) order.add(nodeId);
     }
     return [...order];
   }
 
-  async #told(
-    { node_id, hostname }: Readonly<AgentDocument>,
-    from: string,
-  ): Promise<string | number | boolean | undefined> {
-    return from === "hostname" ? hostname : await this.#attribute(node_id, from);
-  }
-
-  async #attribute(nodeId: string, key: string): Promise<string | number | boolean | undefined> {
-    const { attributes = {} } = (await this.#registry.attributes(nodeId)) ?? {};
-    return Object.hasOwn(attributes, key) ? attributes[key] : undefined;
+  async #toldByMany(nodeIds: readonly string[], from: string): Promise<[nodeId: string, told: Told][]> {
+    if (from === "hostname")
+      return (await this.#registry.findAll(nodeIds)).map(({ key, value }) => [key, value.hostname]);
+    const stored = await this.#context.storage.getMany<AttributesDocument>("agent_attributes", nodeIds);
+    return stored.flatMap((each): [string, Told][] =>
+      each ? [[each.key, attributeOf(each.value, from)]] : [],
+    );
   }
 
   async #write(
@@ -142,4 +148,9 @@ export class Renames {
 function describeNameless({ status, replaced_by }: Readonly<AgentDocument>): string {
   if (replaced_by !== undefined) return `The agent was replaced by ${replaced_by}, which has its name.`;
   return `The agent is ${status} and has no name yet: it gets one when it is approved.`;
+}
+
+function attributeOf(document: Readonly<AttributesDocument> | null, key: string): Told {
+  const { attributes = {} } = document ?? {};
+  return Object.hasOwn(attributes, key) ? attributes[key] : undefined;
 }

@@ -193,6 +193,24 @@ describe("agents that can't be read after they were changed", () => {
   });
 });
 
+it("agents that can't be read before they are renamed after what they tell are told of one by one", async () => {
+  const [storage, logger] = [new UnreadableStorage(), new RecordingLogger()];
+  await using test = await createTestOrchestrator({ storage, logger });
+  const { nodeId: node_id } = await approved(test, 1);
+  await test.orchestrator.agents.rename(systemCaller, { node_id, name: "another" });
+  storage.fails = true;
+  const answer = await test.orchestrator.agents.setNames(systemCaller, {
+    node_ids: [node_id],
+    from: "hostname",
+  });
+  storage.fails = false;
+  expect(answer).toMatchObject({ items: [{ node_id, outcome: "changed" }], changed: 1 });
+  expect(logger.of("warn")).toEqual([
+    "Agents could not be read to rename them in order.",
+    "Agents could not be read after they were changed.",
+  ]);
+});
+
 describe("tags of many agents", () => {
   it("are set and taken away in one step each, and what is so already is not written", async () => {
     await using test = await createTestOrchestrator();

@@ -3,10 +3,36 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import type { TestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
 import { approved, connect } from "../support/leaving-agents.ts";
 
 const nameOf = async (test: TestOrchestrator, node_id: string): Promise<string | undefined> =>
   (await test.orchestrator.agents.get(systemCaller, { node_id })).name;
+
+/** What an agent tells of its machine, as it is stored. */
+async function tellAttributes(
+  test: TestOrchestrator,
+  node_id: string,
+  attributes: Record<string, string>,
+): Promise<void> {
+  const value = { node_id, attributes, collected_at: "2026-01-01T00:00:00.000Z" };
+  await test.storage.commit([{ kind: "put", collection: "agent_attributes", key: node_id, value }]);
+}
+
+/** Knows how many commits were under way at once, at most. */
+class CountingStorage extends MemoryStorage {
+  most = 0;
+  #underWay = 0;
+
+  override async commit(...args: Parameters<MemoryStorage["commit"]>): ReturnType<MemoryStorage["commit"]> {
+    this.#underWay += 1;
+    this.most = Math.max(this.most, this.#underWay);
+    await settle();
+    this.#underWay -= 1;
+    return super.commit(...args);
+  }
+}
 
 describe("agents.rename", () => {
   it("shows in lists, selectors and events, and frees the old name", async () => {
@@ -208,18 +234,8 @@ describe("agents.setNames", () => {
     const named = await agents.setNames(systemCaller, { selector: "*", from: "hostname" });
     expect(named).toMatchObject({ changed: 2 });
     expect(await nameOf(test, first.nodeId)).toBe("machine-1");
-    await test.storage.commit(
-      [first, second].map(({ nodeId }, at) => ({
-        kind: "put" as const,
-        collection: "agent_attributes",
-        key: nodeId,
-        value: {
-          node_id: nodeId,
-          attributes: at === 0 ? { serial: "\u001b[31mSN 7.example" } : { serial: "..1" },
-          collected_at: "2026-01-01T00:00:00.000Z",
-        },
-      })),
-    );
+    await tellAttributes(test, first.nodeId, { serial: "\u001b[31mSN 7.example" });
+    await tellAttributes(test, second.nodeId, { serial: "..1" });
     const after = await agents.setNames(systemCaller, { selector: "*", from: "serial" });
     expect(after).toMatchObject({ changed: 1, failed: 1 });
     expect(await nameOf(test, first.nodeId)).toBe("mSN-7");
@@ -246,6 +262,58 @@ describe("agents.setNames", () => {
       );
     },
   );
+
+  it("names after an attribute in order, one of those that want one name, and none of a circle", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    const wishes = {
+      // A row of three, whose last finds its name free; two that want one name; a circle and who waits for it; one that tells nothing.
+      row1: "row2",
+      row2: "row3",
+      row3: "Free",
+      same1: "wanted",
+      same2: "wanted",
+      circle1: "circle2",
+      circle2: "circle1",
+      behind: "Circle1",
+      kept: "kept",
+      silent: undefined,
+    };
+    const ids: Record<string, string> = {};
+    for (const [at, [name, wish]] of Object.entries(wishes).entries()) {
+      const { nodeId } = await approved(test, at + 1);
+      ids[name] = nodeId;
+      await agents.rename(systemCaller, { node_id: nodeId, name });
+      await tellAttributes(test, nodeId, wish === undefined ? {} : { wish });
+    }
+    const answer = await agents.setNames(systemCaller, { node_ids: Object.values(ids), from: "wish" });
+    const named = Object.fromEntries(Object.keys(ids).map((name, at) => [name, answer.items[at]!.name]));
+    expect(named).toMatchObject({ row1: "row2", row2: "row3", row3: "Free", kept: "kept", silent: "silent" });
+    expect(named).toMatchObject({ circle1: "circle1", circle2: "circle2", behind: "behind" });
+    expect([named["same1"], named["same2"]].filter((name) => name === "wanted")).toHaveLength(1);
+    expect(answer).toMatchObject({ changed: 4, unchanged: 1, failed: 5 });
+  });
+
+  it("names those that wait for nobody side by side, beside a row of others", async () => {
+    const storage = new CountingStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const { agents } = test.orchestrator;
+    const ids: string[] = [];
+    for (let number = 1; number <= 30; number += 1) {
+      const { nodeId: node_id } = await approved(test, number);
+      await agents.rename(systemCaller, { node_id, name: `old-${number}` });
+      ids.push(node_id);
+    }
+    // The second waits for the first, whose name many want that is nobody's to give up.
+    await tellAttributes(test, ids[0]!, { wish: "new-1" });
+    await tellAttributes(test, ids[1]!, { wish: "old-1" });
+    for (const [at, id] of ids.slice(2).entries()) await tellAttributes(test, id, { wish: `new-${at + 2}` });
+    storage.most = 0;
+    expect(await agents.setNames(systemCaller, { selector: "*", from: "wish" })).toMatchObject({
+      changed: 30,
+    });
+    expect(storage.most).toBeGreaterThan(10);
+  });
 
   it("refuses what names agents twice, in two ways or not at all", async () => {
     await using test = await createTestOrchestrator();
