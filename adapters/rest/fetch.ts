@@ -65,8 +65,9 @@ class FetchRestRequest implements RestRequest {
     if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
     try {
       const bytes = await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
-      // With some servers a body that broke off before it was read ends like a whole one. Requests of others have no signal.
-      (this.#request as Partial<Request>).signal?.throwIfAborted();
+      // With some servers a body that broke off before it was read ends like a whole one; others bring requests without a signal.
+      const { signal } = this.#request as { signal?: AbortSignal };
+      signal?.throwIfAborted();
       return bytes;
     } catch (error) {
       if (isOrchestratorError(error)) throw error;

@@ -111,7 +111,7 @@ function alarmFacts({ threshold_id, threshold, series }: Readonly<AlarmDocument>
   return { threshold_id, threshold, series };
 }
 
-/** A number as people read it: three digits that count. */
+/** A number as people read it: whole, or with three significant digits where it is below 100. */
 function shown(value: number): string {
   if (Number.isInteger(value)) return String(value);
   return String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)));

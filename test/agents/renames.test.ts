@@ -304,7 +304,7 @@ describe("agents.setNames", () => {
       await agents.rename(systemCaller, { node_id, name: `old-${number}` });
       ids.push(node_id);
     }
-    // The second waits for the first, whose name many want that is nobody's to give up.
+    // The second waits for the first.
     await tellAttributes(test, ids[0]!, { wish: "new-1" });
     await tellAttributes(test, ids[1]!, { wish: "old-1" });
     for (const [at, id] of ids.slice(2).entries()) await tellAttributes(test, id, { wish: `new-${at + 2}` });
@@ -312,6 +312,20 @@ describe("agents.setNames", () => {
     expect(await agents.setNames(systemCaller, { selector: "*", from: "wish" })).toMatchObject({
       changed: 30,
     });
+    expect(storage.most).toBeGreaterThan(10);
+  });
+
+  it("tries those that want a name which its agent keeps side by side", async () => {
+    const storage = new CountingStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const { agents } = test.orchestrator;
+    for (let number = 1; number <= 20; number += 1) {
+      const { nodeId } = await approved(test, number);
+      await tellAttributes(test, nodeId, { wish: "machine-1" });
+    }
+    storage.most = 0;
+    const answer = await agents.setNames(systemCaller, { selector: "*", from: "wish" });
+    expect(answer).toMatchObject({ changed: 0, unchanged: 1, failed: 19 });
     expect(storage.most).toBeGreaterThan(10);
   });
 

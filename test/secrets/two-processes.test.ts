@@ -166,7 +166,7 @@ it("has one of two processes change the key, tells the other so, and lets it aft
 });
 
 it.each([0, 20_000])(
-  "makes one key where two processes start at once, though it takes %i ms",
+  "makes one key where two processes start at once with nothing stored, though it takes %i ms",
   async (takesMs) => {
     const clock = new FakeClock();
     const storage = new MemoryStorage({ clock });

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import type { BackupOrigin } from "../../lib/storage/file/archive-signature.ts";
@@ -153,9 +153,9 @@ test("a folder into which somebody wrote before a restore had its lock is left a
     writeFileSync(join(path, "journal-00000001.jsonl"), "theirs");
     return Promise.resolve([]);
   });
+  onTestFinished(() => list.mockRestore());
   const restoring = restoreBackup(inPieces(archive), folder, backupOrigin);
   await expect(restoring).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
-  list.mockRestore();
   expect(readdirSync(folder)).toEqual(["journal-00000001.jsonl"]);
   expect(readFileSync(join(folder, "journal-00000001.jsonl"), "utf8")).toBe("theirs");
 });

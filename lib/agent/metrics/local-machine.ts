@@ -13,13 +13,12 @@ export class LocalMachine implements MeasuredMachine {
   readonly #clock: Clock;
   /** File systems that were asked and have not answered: they are not asked again meanwhile, for each takes a thread. */
   readonly #asked = new Set<string>();
+  readonly #ask: (path: string) => Promise<StatsFs>;
 
-  readonly #statfs: (path: string) => Promise<StatsFs>;
-
-  /** @param ask - Asks a file system how full it is; by default statfs(2) does. */
+  /** @param ask - Asks a file system how full it is. Default: by statfs(2). */
   constructor(clock: Clock, ask: (path: string) => Promise<StatsFs> = statfs) {
     this.#clock = clock;
-    this.#statfs = ask;
+    this.#ask = ask;
   }
 
   read(path: string): string | null {
@@ -41,7 +40,7 @@ export class LocalMachine implements MeasuredMachine {
   async space(path: string): Promise<Space | null> {
     if (this.#asked.has(path)) return null;
     this.#asked.add(path);
-    const answer = this.#statfs(path)
+    const answer = this.#ask(path)
       .then(({ bsize, blocks, bfree, bavail }): Space => {
         const usedBytes = (blocks - bfree) * bsize;
         // Blocks kept for root are neither used nor to be had, as `df` counts.

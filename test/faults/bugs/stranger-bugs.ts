@@ -140,8 +140,8 @@ export const strangerBugs: readonly Bug[] = [
   {
     name: "a name that is given up in capitals is in nobody's way",
     file: "lib/agents/renames.ts",
-    from: "holders.set(name.toLowerCase(), nodeId)",
-    to: "holders.set(name, nodeId)",
+    from: "this.#registry.index.get(nodeId)?.name?.toLowerCase();",
+    to: "this.#registry.index.get(nodeId)?.name;",
     tests: ["test/agents/renames.test.ts"],
   },
   {
