@@ -40,12 +40,17 @@ it.each([0, 1, 99, 100, 101])(
 it("a loss that could not be told is told by the next start", async () => {
   const data = new MemoryData();
   const losses = lossesOf(1);
-  const storage = Object.assign(new MemoryStorage({ data }), { losses });
-  const commit = storage.commit.bind(storage);
-  storage.commit = (writes, options) =>
+  const failing = Object.assign(new MemoryStorage({ data }), { losses });
+  const commit = failing.commit.bind(failing);
+  failing.commit = (writes, options) =>
     JSON.stringify(writes).includes("storage.lossAccepted")
       ? Promise.reject(new Error("The disk is gone."))
       : commit(writes, options);
-  await expect(createTestOrchestrator({ storage })).rejects.toThrow("The disk is gone.");
+  await expect(createTestOrchestrator({ storage: failing })).rejects.toThrow("The disk is gone.");
   expect(losses.list()).toHaveLength(1);
+  const storage = Object.assign(new MemoryStorage({ data }), { losses });
+  await using test = await createTestOrchestrator({ storage });
+  const told = await test.orchestrator.audit.list(systemCaller, { event_type: "storage.lossAccepted" });
+  expect(told.items).toHaveLength(1);
+  expect(losses.list()).toEqual([]);
 });

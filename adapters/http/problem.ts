@@ -95,7 +95,9 @@ const longestText = 1_000;
 function toFaults(issues: readonly Issue[]): ProblemFault[] {
   const faults = issues.slice(0, mostFaults).map(toFault);
   const more = issues.length - faults.length;
-  return more === 0 ? faults : [...faults, { pointer: "", message: `There are ${more} more.` }];
+  return more === 0
+    ? faults
+    : [...faults, { pointer: "", message: `There ${more === 1 ? "is" : "are"} ${more} more.` }];
 }
 
 function shorten(text: string): string {

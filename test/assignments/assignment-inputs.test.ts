@@ -76,7 +76,7 @@ test.each(fields)(
   },
 );
 
-test("what may be taken away is nothing that one is made with, and what must be there is asked for", () => {
+test("null takes something away in a change alone, and what is required is asked for", () => {
   for (const field of ["rollout", "schedule", "managed_by"]) {
     expect(updateAssignmentInput.safeParse({ name: "web", [field]: null }).success).toBe(true);
     expect(createAssignmentInput.safeParse({ ...given, [field]: null }).success).toBe(false);

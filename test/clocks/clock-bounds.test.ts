@@ -58,15 +58,12 @@ it.each([
   [60_000, 0],
   [60_001, 1],
   [hour, 1],
-])(
-  "a start %i ms behind what was told warns %i times, and the clock is told to be behind",
-  async (aheadMs, count) => {
-    const { logger, time, stop } = await begin(aheadMs);
-    expect(logger.of("warn")).toHaveLength(count);
-    expect(time.wallAheadMs()).toBe(aheadMs > 60_000 ? -aheadMs : 0);
-    await stop();
-  },
-);
+])("a start %i ms behind what was told warns %i times", async (aheadMs, count) => {
+  const { logger, time, stop } = await begin(aheadMs);
+  expect(logger.of("warn")).toHaveLength(count);
+  expect(time.wallAheadMs()).toBe(aheadMs > 60_000 ? -aheadMs : 0);
+  await stop();
+});
 
 it("a clock that was set is warned of once, until it is set again", async () => {
   const { clock, logger, time, stop } = await begin(0);

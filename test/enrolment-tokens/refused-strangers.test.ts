@@ -26,7 +26,7 @@ async function come(
 const told = (test: TestOrchestrator): number =>
   test.events.filter(({ event_type }) => event_type === "enrolmentToken.refused").length;
 
-describe("of strangers that come from ever new addresses, ten a minute are told of where these are", () => {
+describe("of refused strangers who come from ever new addresses, ten a minute are told for each network", () => {
   const group = (n: number): string => n.toString(16);
   it.each<[string, (n: number) => string | null, number]>([
     ["one address", () => "198.51.100.1", 10],

@@ -34,7 +34,7 @@ function sayFrom(test: TestOrchestrator, agent: TestAgent) {
   };
 }
 
-it("nothing is taken while samples can't be kept, though they could be stored", async () => {
+it("nothing is taken while the storage of samples reports a fault", async () => {
   await using test = await createTestOrchestrator();
   const { say, acknowledged, stored } = sayFrom(test, await approved(test, 1));
   let fault: string | null = "the disk is full";
@@ -84,9 +84,18 @@ it.each([
   await using test = await createTestOrchestrator({ logger });
   const agent = await approved(test, 1);
   const { say } = sayFrom(test, agent);
+  const lines = () => logger.lines.filter(({ message }) => message === "Metrics of an agent were left out.");
   for (let time = 0; time < 3; time += 1) await say(leftOut.map((second) => second + time * 20));
-  const lines = logger.lines.filter(({ message }) => message === "Metrics of an agent were left out.");
-  expect(lines.map(({ fields }) => fields)).toEqual([{ node_id: agent.nodeId, ...told }]);
+  expect(lines().map(({ fields }) => fields)).toEqual([{ node_id: agent.nodeId, ...told }]);
+  // It stays as long as it says something.
+  for (let time = 0; time < 3; time += 1) {
+    await test.clock.advance(20_500);
+    const collected_at = new Date(test.clock.now()).toISOString();
+    agent.say({ type: "attributes", attributes: {}, collected_at });
+    await settleAll();
+  }
+  await say(leftOut.map((second) => second + 100));
+  expect(lines()).toHaveLength(2);
 });
 
 it.each([-3_600_000, 0, 3_600_000])(

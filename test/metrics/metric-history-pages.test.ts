@@ -107,7 +107,7 @@ describe("the history of an agent with many series", () => {
     query.mockRestore();
   });
 
-  test("stand by name, whatever order a storage gives them in", async () => {
+  test("is in the order of names, whatever order a storage gives them in", async () => {
     await using test = await createTestOrchestrator();
     const node_id = await agentWith(test, 5);
     const query = test.storage.series!.query.bind(test.storage.series);

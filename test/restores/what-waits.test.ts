@@ -1,4 +1,4 @@
-/** What an Admin is told that waits after a restore: all that comes from the backup, the first hundred of each by name, and nothing else. */
+/** What an Admin is told that waits after a restore: all that comes from the backup, a hundred of each by name, and nothing else. */
 import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
@@ -42,7 +42,7 @@ it.each([99, 100, 101])(
     expect(ofFirst).toMatchObject({ kind: "run", status: "running", matched: 2, left: 1 });
     expect(waiting.rollouts.filter(({ left }) => left !== 0)).toEqual([ofFirst]);
     for (const { status, would } of waiting.operations)
-      expect([status, would]).toEqual([status, status === "queued" ? "begin" : "end"]);
+      expect({ status, would }).toEqual({ status, would: status === "queued" ? "begin" : "end" });
     expect(new Set(waiting.operations.map(({ would }) => would))).toEqual(new Set(["begin", "end"]));
     // What somebody asks for now is none of what waits.
     const input = { node_ids: [other!.nodeId], command: "date", wait_seconds: 0 };
@@ -65,7 +65,7 @@ it.each([99, 100, 101])(
     const what = { selector: "*", modules: ["motd"] };
     for (let number = 1; number <= count; number += 1)
       await assignments.create(systemCaller, { ...what, name: `a${number}`, schedule, enforce: true });
-    const others = { calm: { enforce: false }, monthly: { schedule: { cron: "@yearly" } } };
+    const others = { calm: { enforce: false }, yearly: { schedule: { cron: "@yearly" } } };
     for (const [name, how] of Object.entries(others))
       await assignments.create(systemCaller, { ...what, ...how, name });
     const test = await restore(scene, dayMs);
@@ -74,6 +74,7 @@ it.each([99, 100, 101])(
     const told = Math.min(count, 100);
     expect([waiting.missed.length, waiting.enforcing.length]).toEqual([told, told]);
     const names = [...waiting.missed.map(({ assignment }) => assignment), ...waiting.enforcing];
+    // The scene's own has no schedule, and enforces nothing.
     expect(names.filter((name) => name in others || name === "all")).toEqual([]);
     const resumed = await restores.resume(systemCaller);
     expect(resumed.missed).toHaveLength(told);

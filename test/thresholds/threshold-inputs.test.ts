@@ -68,7 +68,7 @@ test.each(fields)(
   },
 );
 
-test("what may be taken away is nothing that one is made with, and what must be there is asked for", () => {
+test("null takes something away in a change alone, and what is required is asked for", () => {
   for (const field of ["percent_of", "recovery_value", "selector", "managed_by"]) {
     expect(updateThresholdInput.safeParse({ id, [field]: null }).success).toBe(true);
     expect(createThresholdInput.safeParse({ ...given, [field]: null }).success).toBe(false);

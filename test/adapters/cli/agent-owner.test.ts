@@ -50,14 +50,14 @@ async function startAgent(
   const config = join(folder, "agent.conf");
   writeFileSync(config, `state_dir = ${join(folder, "state")}\n${lines}\n`);
   const [stop, told] = [deferred(), deferred()];
-  let said = "";
+  let [said, failed] = ["", ""];
   const args = ["agent", "--config", config, "--root", temporaryFolder(), "--json"];
   const ended = runCommandLine([...args, ...words.split(" ").filter((word) => word !== "")], {
     stdout(text) {
       said += text;
       told.resolve();
     },
-    stderr: () => {},
+    stderr: (text) => void (failed += text),
     environment: { FLEETWRIGHT_HOME: join(folder, "home"), FLEETWRIGHT_URL: url },
     readInput: () => Promise.resolve(""),
     untilHurried: (unwanted) => new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
@@ -67,9 +67,10 @@ async function startAgent(
     stop.resolve();
     await ended;
   });
-  await told.promise;
+  await Promise.race([told.promise, ended]);
+  expect(said, failed).not.toBe("");
   const { node_id } = JSON.parse(said) as { node_id: string };
-  await expect.poll(() => approve(orchestrator, node_id), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => approve(orchestrator, node_id)).toBe(true);
   return node_id;
 }
 
@@ -110,4 +111,4 @@ it("who starts an agent says what may be done on the machine, with the command, 
     if (JSON.stringify(found) !== JSON.stringify(wanted)) faults.push({ words, lines, found, wanted });
   }
   expect(faults).toEqual([]);
-}, 120_000);
+});

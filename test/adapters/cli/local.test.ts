@@ -145,10 +145,21 @@ it("takes modules that require each other in any order of their files", async ()
 });
 
 it("ends what runs for longer than --timeout says, and fails then", async () => {
-  const slow = `name: slow\nresources:\n  - { id: slow, type: script, run: "sleep 30; touch '${root}/done'", creates: "${root}/done" }\n`;
+  const [pid, done] = [join(root, "pid"), join(root, "done")];
+  const run = `echo $$ > '${pid}'; sleep 60; touch '${done}'`;
+  const slow = `name: slow\nresources:\n  - { id: slow, type: script, run: "${run}", creates: "${done}" }\n`;
   const { code, stdout } = await local("apply", moduleFile("slow.yaml", slow), "--timeout", "1");
-  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/timed|TIMEOUT/i) as string });
-  expect(existsSync(join(root, "done"))).toBe(false);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining("TIMEOUT") as string });
+  expect(Number(readFileSync(pid, "utf8"))).toBeGreaterThan(1);
+  const isAlive = (): boolean => {
+    try {
+      return process.kill(Number(readFileSync(pid, "utf8")), 0);
+    } catch {
+      return false;
+    }
+  };
+  await expect.poll(isAlive).toBe(false);
+  expect(existsSync(done)).toBe(false);
 });
 
 it("a check that can't tell whether the machine has drifted fails, as drift does not", async () => {

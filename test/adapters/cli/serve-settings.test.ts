@@ -91,7 +91,7 @@ it("allowed hosts are the only names that the service answers to", async () => {
   expect(await rawStatus(named.port, ask("evil.example"))).toMatch(/^4/);
 });
 
-it("a trusted proxy is believed from where somebody comes, and nobody else is", async () => {
+it("a trusted proxy is believed when it says where a call comes from, and nobody else is", async () => {
   const forwarded: Fetch = (target, init) => {
     const headers = new Headers(init.headers);
     headers.set("x-forwarded-for", "203.0.113.7");

@@ -63,7 +63,7 @@ describe("a problem", () => {
   it.each([
     [99, 99, "Fault 98."],
     [100, 100, "Fault 99."],
-    [101, 101, "There are 1 more."],
+    [101, 101, "There is 1 more."],
     [2_000, 101, "There are 1900 more."],
   ])(
     "of %d faults names the first hundred, and says how many there are beside them",

@@ -54,9 +54,10 @@ test.each(sources.flatMap((one, at) => sources.slice(at + 1).map((other) => ({ .
   },
 );
 
-test.each([0o4755, 0o2755, 0o6755, 0o1755, 0o7777, 0o755, 0o000])(
-  "the mode %i comes back with the owner or group that it had",
-  async (mode) => {
+test.each(["4755", "2755", "6755", "1755", "7777", "0755", "0000"])(
+  "the mode %s comes back with the owner or group that it had",
+  async (octal) => {
+    const mode = Number.parseInt(octal, 8);
     for (const more of [{ owner: "web" }, { group: "33" }, { owner: "web", group: "33" }, { mode: "0644" }]) {
       const state = new StateFixture(createMachine());
       state.host.files.writeFile("/conf", Buffer.from("x"), { mode, uid: 0, gid: 0 });
