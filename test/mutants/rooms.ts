@@ -50,7 +50,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "lib/selectors": ["test/selectors"],
   // Before the room that holds them: all of its tests at once need more memory than there is.
   "lib/state/foreseen": ["test/state/foreseen", "test/state/plan-*.test.ts"],
-  // As above, type by type.
+  // Folder by folder, and last the files beside them: with the tests of removal, too, there is not enough memory.
   "lib/state/resources/archive": ["test/state/resources/archive", "test/state/resources/archive.test.ts"],
   "lib/state/resources/git": ["test/state/resources/git*.test.ts", "test/state/begun-remains.test.ts"],
   "lib/state/resources/package": ["test/state/resources/package", "test/state/resources/package*.test.ts"],
