@@ -83,7 +83,12 @@ describe.each(inits)("the restart of the agent's own service, with %s", (init) =
     // It restarts nothing, now or later, and tells each resource in its place.
     expect(resultOf(check, "agent")).not.toHaveProperty("message");
     expect(check.results.map(({ resource_id }) => resource_id)).toEqual(["conf", "agent", "after", "last"]);
-    expect((await state.run("apply", desired)).lastAct).toBeDefined();
+    const { lastAct } = await state.run("apply", desired);
+    const still = { action: "restart", caused_by: ["conf"], owed_since: operationId };
+    expect([lastAct?.result, lastAct?.failedFor(new Error("x"))]).toMatchObject([
+      { ...still, outcome: "changed" },
+      { ...still, outcome: "failed" },
+    ]);
   });
 
   test("is ordered without waiting for it", async () => {

@@ -207,6 +207,9 @@ test("the set-id bits that a program lost with its owner come back with him", as
 test.each<[declared: JsonObject, comesBack: boolean]>([
   [{ owner: "root" }, true],
   [{ mode: "4755", force: true }, true],
+  [{ mode: "2755", force: true }, true],
+  [{ mode: "6755", force: true }, true],
+  [{ mode: "1755", force: true }, false],
   [{ mode: "0600", force: true }, false],
   [{ mode: "0600" }, false],
 ])("a file with %j: attributes that somebody gave it are taken back: %j", async (declared, comesBack) => {

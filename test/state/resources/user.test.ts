@@ -306,6 +306,27 @@ describe("the ages of a password", () => {
   });
 });
 
+test.each([
+  ["", "never"],
+  ["0", "1970-01-01"],
+  ["1", "1970-01-02"],
+  ["20590", "2026-05-17"],
+])(
+  "an account that expires on day %j does so on %s, and again when another day is taken back",
+  async (day, date) => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "deploy"]);
+    const shadow = `deploy:${otherHash}:19000:0:99999:7::${day}:`;
+    state.write("/etc/shadow", state.read("/etc/shadow").replace(/^deploy:.*$/m, shadow));
+    expect(outcomes(await state.run("apply", user({ expires: date })))).toEqual(["u unchanged"]);
+    const other = date === "never" ? "2031-05-17" : "never";
+    const { results } = await state.run("apply", user({ expires: other }));
+    expect(results[0]?.changes).toEqual([{ property: "expires", before: date, after: other }]);
+    await state.run("apply", []);
+    expect(state.read("/etc/shadow")).toContain(`${shadow}\n`);
+  },
+);
+
 test("a file can belong to a user of the same run, which is a change in its plan", async () => {
   const desired = declare([
     { id: "u", type: "user", name: "deploy", uid: 2000 },
