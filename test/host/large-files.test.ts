@@ -29,6 +29,22 @@ function countTurns(): { turns: () => number } {
 }
 
 describe("a large file", () => {
+  // Parts of it that hold something; what is left are holes.
+  test.each([0, 1 / 64, 1 / 8, 1 / 4, 1 / 2, 15 / 16])(
+    "that is full to %d of it takes no more room when it comes back than it took",
+    async (full) => {
+      const { host, base, path } = large();
+      truncateSync(path, 0);
+      writeFileSync(path, Buffer.alloc(Math.round(full * megabyte), "x"));
+      truncateSync(path, megabyte);
+      const { sha256 } = await host.backups.save(path);
+      const back = join(base, "back");
+      await host.backups.restore(sha256, back, { mode: 0o640 });
+      expect(await host.files.hashFile(back)).toEqual({ sha256, sizeBytes: megabyte });
+      expect(statSync(back).blocks * 512).toBeLessThan((full + 1 / 32) * megabyte);
+    },
+  );
+
   test("gives way to others many times while it is hashed, kept and brought back, and a small one never", async () => {
     const { host, base, path } = large();
     const { turns } = countTurns();
