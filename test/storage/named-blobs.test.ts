@@ -2,6 +2,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { JsonObject } from "../../lib/json.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { readArchive, writeArchive, type ArchivePart } from "../../lib/storage/file/archive.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
@@ -16,10 +17,10 @@ const schema: StorageSchema = {
 };
 const hashOf = (n: number): string => n.toString(16).padStart(64, "0");
 
-async function opened(folder: string, acceptLoss = false): Promise<FileStorage> {
+async function opened(folder: string, acceptLoss = false, of = schema): Promise<FileStorage> {
   const storage = new FileStorage({ folder, segmentBytes: 65_536, acceptLoss });
   onTestFinished(() => storage.close());
-  await storage.open(schema);
+  await storage.open(of);
   return storage;
 }
 
@@ -104,4 +105,36 @@ test("a start without one is refused; with the loss accepted it goes on, can be 
   await again.close();
   rmSync(join(folder, "blobs"), { recursive: true });
   await expect(opened(folder)).rejects.toMatchObject({ code: "STORAGE_CORRUPT" });
+});
+
+const nested: StorageSchema = {
+  version: 1,
+  collections: {
+    things: { indexes: {}, blobs: { content: "thing", "state.snapshot": "shot", "a.b.snapshot": "deep" } },
+  },
+  logs: {},
+};
+test.each<[what: string, value: JsonObject, missing: string | null]>([
+  ["at the top", { content: hashOf(1) }, `thing-${hashOf(1)}`],
+  ["in a member", { state: { snapshot: hashOf(2) } }, `shot-${hashOf(2)}`],
+  ["in a member of a member", { a: { b: { snapshot: hashOf(3) } } }, `deep-${hashOf(3)}`],
+  [
+    "behind one of that name that names none",
+    { snapshot: hashOf(9), state: { snapshot: hashOf(2) } },
+    `shot-${hashOf(2)}`,
+  ],
+  ["nowhere: that name stands at the top", { snapshot: hashOf(9) }, null],
+  ["nowhere: that name stands in another member", { other: { snapshot: hashOf(9) }, state: {} }, null],
+  ["nowhere: that name stands too deep", { state: { state: { snapshot: hashOf(9) } } }, null],
+  ["nowhere: the hash is cut", { content: hashOf(1).slice(1), state: { snapshot: null } }, null],
+])("a start misses the blob that is named %s", async (_what, value, missing) => {
+  const folder = temporaryFolder();
+  const storage = await opened(folder, false, nested);
+  await storage.commit([{ kind: "put", collection: "things", key: "k", value }]);
+  await storage.close();
+  const outcome = await opened(folder, false, nested).then(
+    () => null,
+    (error: Error) => /are missing: (.*?)(,|\.| )/.exec(error.message)?.[1],
+  );
+  expect(outcome).toBe(missing);
 });
