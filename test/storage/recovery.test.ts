@@ -212,6 +212,24 @@ describe("with many segments", () => {
     expect((await storage.readLog("audit", { reverse: true, limit: 3 })).entries).toHaveLength(3);
   });
 
+  test("a log segment that is cut between two entries while it is open is refused, however much is left", async () => {
+    const storage = await openStorage({ folder, ...sizes });
+    const logFolder = join(folder, "logs", "audit");
+    const file = join(logFolder, readdirSync(logFolder).sort()[0] ?? "");
+    const whole = readFileSync(file);
+    const borders = [0];
+    for (let at = whole.indexOf("\n"); at !== -1; at = whole.indexOf("\n", at + 1)) borders.push(at + 1);
+    const { entries } = await storage.readLog("audit", { limit: 1_000 });
+    for (const border of borders.slice(0, -1)) {
+      writeFileSync(file, whole.subarray(0, border));
+      await expect(storage.readLog("audit", { limit: 1_000 }), String(border)).rejects.toMatchObject({
+        code: "STORAGE_CORRUPT",
+      });
+    }
+    writeFileSync(file, whole);
+    expect((await storage.readLog("audit", { limit: 1_000 })).entries).toEqual(entries);
+  });
+
   test("a missing log segment is refused", async () => {
     const logFolder = join(folder, "logs", "audit");
     rmSync(join(logFolder, readdirSync(logFolder).sort()[0] ?? ""));
