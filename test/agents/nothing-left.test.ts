@@ -8,7 +8,7 @@ import { storageSchema } from "../../lib/storage-schema.ts";
 import { eachDocument } from "../../lib/storage/each-document.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent } from "../support/fleet.ts";
-import { connect, leave } from "../support/leaving-agents.ts";
+import { approved, connect, leave } from "../support/leaving-agents.ts";
 import { MemorySecretsKey } from "../support/secrets-key.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -78,4 +78,35 @@ it("of one that nobody approved nothing is left but that it had asked", async ()
   await test.clock.advance(120_000);
   await connect(test, 2);
   expect(await naming(test, first.nodeId)).toEqual(["notifications"]);
+});
+
+it("of one that was removed and comes again nothing counts that was written while it was gone", async () => {
+  await using test = await createTestOrchestrator();
+  const { agents } = test.orchestrator;
+  const agent = await approved(test, 1);
+  const { nodeId: node_id } = agent;
+  await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await agents.remove(systemCaller, { node_id });
+  await settleAll();
+  const at = "2030-01-01T00:00:00.000Z";
+  const last_apply = {
+    operation_id: "019b0000-0000-7000-8000-000000000000",
+    status: "failed",
+    finished_at: at,
+  };
+  const told = {
+    agent_findings: { last_apply },
+    agent_attributes: { node_id, attributes: { serial: "7" }, collected_at: at },
+  };
+  await test.storage.commit(
+    Object.entries(told).map(([collection, value]) => ({ kind: "put", collection, key: node_id, value })),
+  );
+  const again = await connect(test, 1);
+  expect(again.nodeId).toBe(node_id);
+  expect(await naming(test, node_id)).not.toEqual(expect.arrayContaining(["agent_findings"]));
+  expect(await naming(test, node_id)).not.toEqual(expect.arrayContaining(["agent_attributes"]));
+  await agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const now = await agents.get(systemCaller, { node_id });
+  expect(now).not.toHaveProperty("last_apply");
+  expect(now.attributes ?? {}).not.toHaveProperty("serial");
 });

@@ -29,6 +29,7 @@ async function scene() {
     do {
       const page = await listRollouts(context, { ...query, ...(cursor !== undefined && { cursor }) });
       pages.push(page.items.map(({ rollout_id }) => rollout_id));
+      if (pages.length > all + 1) throw new Error("There is always a next page.");
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
     return pages;
@@ -59,4 +60,23 @@ it.each<[string, Omit<Query, "limit">]>([
     expect(pages.flat()).toEqual(wanted);
     expect(pages.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
   }
+});
+
+it("by the beginning of their ids, too, each comes once, in pages of any size", async () => {
+  const { rollouts, listed } = await scene();
+  const [newest, , , , , , , , , , eleventh] = rollouts;
+  for (const length of [4, 8, 13, 23, 36])
+    for (const { rollout_id } of [newest!, eleventh!, rollouts.at(-1)!]) {
+      const id_prefix = rollout_id.slice(0, length);
+      const wanted = rollouts.map((each) => each.rollout_id).filter((id) => id.startsWith(id_prefix));
+      for (const limit of [1, 7, 200, 449, 450, 500]) {
+        const pages = await listed({ id_prefix, limit });
+        expect(pages.flat(), `${id_prefix} by ${limit}`).toEqual(wanted);
+      }
+      expect((await listed({ id_prefix, kind: "plan", limit: 2 })).flat()).toEqual(
+        rollouts
+          .filter(({ rollout_id: id, kind }) => id.startsWith(id_prefix) && kind === "plan")
+          .map((each) => each.rollout_id),
+      );
+    }
 });
