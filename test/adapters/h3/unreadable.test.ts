@@ -91,6 +91,17 @@ describe("a head that is too large", () => {
     expect(await raw.closed).toMatch(/^HTTP\/1.1 200 /);
   });
 
+  // Three of its own beside them.
+  it.each([
+    [97, 200],
+    [98, 200],
+    [197, 200],
+    [198, 431],
+  ])("may have 200 headers: with %i more it is answered with %i", async (more, status) => {
+    const raw = await sendRaw(server.port, get("/api/v1/me", "X-A: b\r\n".repeat(more)));
+    expect(await raw.closed).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+
   it("is refused behind the answer to the request before", async () => {
     const raw = await sendRaw(
       server.port,
