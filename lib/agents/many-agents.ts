@@ -66,15 +66,17 @@ export class ManyAgents {
     const outcomes = new Map<string, AgentOutcome>();
     const { inOrder = [] } = how;
     const isFirst = new Set(inOrder);
-    let left = nodeIds.filter((nodeId) => !isFirst.has(nodeId));
-    for (let round = 0; round === 0 || (left.length > 0 && round < mostRounds); round += 1) {
-      const tried = round === 0 ? await this.#round(inOrder, how, 1) : [];
-      tried.push(...(await this.#round(left, how)));
+    const others = nodeIds.filter((nodeId) => !isFirst.has(nodeId));
+    let tried = [...(await this.#round(inOrder, how, 1)), ...(await this.#round(others, how))];
+    for (let round = 1; ; round += 1) {
       for (const outcome of tried) outcomes.set(outcome.node_id, outcome);
       const hasMoved = how.mayPass !== undefined && tried.some(({ outcome }) => outcome === "changed");
-      left = hasMoved
-        ? tried.filter(({ error }) => error?.code === how.mayPass).map(({ node_id }) => node_id)
-        : [];
+      const left = tried.filter(({ error }) => error !== undefined && error.code === how.mayPass);
+      if (!hasMoved || left.length === 0 || round === mostRounds) break;
+      tried = await this.#round(
+        left.map(({ node_id }) => node_id),
+        how,
+      );
     }
     const items = nodeIds.flatMap((nodeId) => outcomes.get(nodeId) ?? []);
     const after = await this.#afterwards(nodeIds);

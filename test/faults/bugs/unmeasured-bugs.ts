@@ -185,8 +185,8 @@ export const unmeasuredBugs: readonly Bug[] = [
   {
     name: "all agents are renamed one after the other where two are",
     file: "lib/agents/many-agents.ts",
-    from: `tried.push(...(await this.#round(left, how)));`,
-    to: `tried.push(...(await this.#round(left, how, inOrder.length > 0 ? 1 : undefined)));`,
+    from: `...(await this.#round(others, how))`,
+    to: `...(await this.#round(others, how, inOrder.length > 0 ? 1 : undefined))`,
     tests: ["test/agents/renames.test.ts"],
   },
   {
