@@ -26,6 +26,17 @@ function told({ events }: TestOrchestrator): [type: string, agents: number, node
   );
 }
 
+/** Holds up what is written of who is offline. */
+class HeldStorage extends MemoryStorage {
+  held: Promise<void> | null = null;
+
+  override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    if (writes.some((write) => "collection" in write && write.collection === "offline_agents"))
+      await this.held;
+    return super.commit(writes, options);
+  }
+}
+
 describe("an agent that is away", () => {
   it("is told offline once, after a minute, and online when it is back", async () => {
     await using test = await createTestOrchestrator();
@@ -235,15 +246,6 @@ describe("a network that is gone", () => {
   });
 
   it("is told once, however long telling takes and who goes meanwhile", async () => {
-    class HeldStorage extends MemoryStorage {
-      held: Promise<void> | null = null;
-
-      override async commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
-        if (writes.some((write) => "collection" in write && write.collection === "offline_agents"))
-          await this.held;
-        return super.commit(writes, options);
-      }
-    }
     const storage = new HeldStorage();
     await using test = await createTestOrchestrator({ storage });
     const [first, second] = [await approved(test, 1), await approved(test, 2)];
@@ -260,6 +262,32 @@ describe("a network that is gone", () => {
     expect(told(test)).toEqual([
       ["agent.offline", 1, [first.nodeId]],
       ["agent.offline", 1, [second.nodeId]],
+    ]);
+  });
+
+  it("is told back once, however long telling takes, who comes back meanwhile and who goes", async () => {
+    const storage = new HeldStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const numbers = [1, 2, 3];
+    const agents = [];
+    for (const number of numbers) agents.push(await approved(test, number));
+    const [first, second, third] = agents.map(({ nodeId }) => nodeId);
+    await leave(test, ...agents.slice(0, 2));
+    await pass(test, 61);
+    await connect(test, 1);
+    const { promise, resolve } = deferred();
+    storage.held = promise;
+    await pass(test, 17);
+    await connect(test, 2);
+    await leave(test, agents[2]!);
+    await pass(test, 20);
+    storage.held = null;
+    resolve();
+    await pass(test, 65);
+    expect(told(test).slice(1)).toEqual([
+      ["agent.online", 1, [first]],
+      ["agent.online", 1, [second]],
+      ["agent.offline", 1, [third]],
     ]);
   });
 

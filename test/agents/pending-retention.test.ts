@@ -63,6 +63,22 @@ describe("an agent that waits to be approved", () => {
     expect(await admit(test, 121)).toEqual({ status: "pending" });
   });
 
+  it("is looked at once in an hour, fifty in one go", async () => {
+    const sizes: number[] = [];
+    class CountingStorage extends MemoryStorage {
+      override getMany<Value>(collection: string, keys: readonly string[]) {
+        if (collection === "agents") sizes.push(keys.length);
+        return super.getMany<Value>(collection, keys);
+      }
+    }
+    await using test = await createTestOrchestrator({ storage: new CountingStorage(), pendingAgents: 120 });
+    for (let n = 1; n <= 120; n += 1) await admit(test, n);
+    await test.clock.advance(hourMs + 1_000);
+    sizes.length = 0;
+    await test.clock.advance(hourMs);
+    expect(sizes).toEqual([50, 50, 20]);
+  });
+
   it("stays when it comes now and then, and so do those that were decided about", async () => {
     await using test = await createTestOrchestrator({ pendingAgentRetentionDays: 2 });
     for (const n of [1, 2, 3, 4]) await admit(test, n);

@@ -45,6 +45,12 @@ export const equivalents: readonly Equivalent[] = [
       "There is always a first part; for want of a second one, either text is no good authentication code.",
   },
   {
+    file: "lib/agents/pending-slots.ts",
+    line: `const isOwn = network === networkOfAddress(this.#registry.pending.addressOf(nodeId) ?? "");`,
+    replacement: `"Stryker was here!"`,
+    reason: "Who gives way waits, and of each that waits an address is known, be it an empty one.",
+  },
+  {
     file: "lib/audit/block-indexing.ts",
     line: `const { base } = await this.#context.storage.readLog(auditLog, { limit: 1 });`,
     replacement: `{}`,

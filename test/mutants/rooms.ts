@@ -13,7 +13,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   "lib/agent": ["test/agent"],
   "lib/agents": ["test/agents"],
-  "lib/assignments": ["test/assignments", "test/rollouts/two-assignments.test.ts"],
+  "lib/assignments": [
+    "test/assignments",
+    "test/operations/params.test.ts",
+    "test/rollouts/two-assignments.test.ts",
+  ],
   "lib/audit": ["test/audit"],
   "lib/drift": ["test/drift", "test/agents/findings.test.ts", "test/operations/operation-retention.test.ts"],
   "lib/event-feed": ["test/event-feed"],
