@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { itemsOf } from "../support/all-pages.ts";
 
 const newPublicKey = (): string => toHex(nodeCrypto.createSigningKeyPair().publicKey);
 
@@ -141,14 +142,8 @@ describe("operators", () => {
     const { operators } = test.orchestrator;
     const names = ["eve", "ada", "dan", "bob", "cyd"];
     for (const username of names) await operators.add(systemCaller, { username, public_key: newPublicKey() });
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await operators.list(systemCaller, { limit: 2, ...(cursor !== undefined && { cursor }) });
-      seen.push(...page.items.map((item) => item.username));
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
-    expect(seen).toEqual(names.sort());
+    const seen = await itemsOf((page) => operators.list(systemCaller, page), 2);
+    expect(seen.map(({ username }) => username)).toEqual(names.sort());
   });
 });
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { isLasting, nodeCrypto, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
+import { itemsOf } from "../support/all-pages.ts";
 
 async function approved(test: TestOrchestrator, name?: string): Promise<string> {
   const seed = nodeCrypto.randomBytes(32);
@@ -59,18 +60,8 @@ it("pages through a fleet under each filter, each agent once and in order", asyn
   ] as const;
   for (const [filter, count] of filters) {
     for (const limit of [1, 2, 3, 7, 500]) {
-      const found: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: Awaited<ReturnType<typeof agents.list>> = await agents.list(systemCaller, {
-          ...filter,
-          limit,
-          ...(cursor !== null && { cursor }),
-        });
-        expect(page.items.length).toBeLessThanOrEqual(limit);
-        found.push(...page.items.map(({ node_id }) => node_id));
-        cursor = page.next_cursor;
-      } while (cursor !== null);
+      const listed = await itemsOf((page) => agents.list(systemCaller, { ...filter, ...page }), limit);
+      const found = listed.map(({ node_id }) => node_id);
       expect(found).toHaveLength(count);
       expect(found).toEqual([...new Set(found)].toSorted());
     }

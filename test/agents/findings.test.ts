@@ -8,6 +8,7 @@ import { findingsAfterCheck } from "../../lib/drift/findings-after.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { itemsOf } from "../support/all-pages.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
@@ -232,25 +233,14 @@ test("pages of every size put together are the whole list, each agent once", asy
     await check(agent);
   }
   const ids = agents.map(({ nodeId }) => nodeId);
+  const { agents: listed, drift } = fleet.orchestrator;
   for (const limit of [1, 2, 3, 4]) {
     for (const filter of [{ drift: "drifted" }, { last_apply: "succeeded" }] as const) {
-      const found: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await fleet.orchestrator.agents.list(systemCaller, { ...filter, limit, cursor });
-        found.push(...page.items.map(({ node_id }) => node_id));
-        cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined);
-      expect(found).toEqual(ids);
+      const found = await itemsOf((page) => listed.list(systemCaller, { ...filter, ...page }), limit);
+      expect(found.map(({ node_id }) => node_id)).toEqual(ids);
     }
-    const records: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await fleet.orchestrator.drift.newest(systemCaller, { limit, cursor });
-      records.push(...page.items.map(({ node_id }) => node_id));
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
-    expect(records).toEqual(ids);
+    const records = await itemsOf((page) => drift.newest(systemCaller, page), limit);
+    expect(records.map(({ node_id }) => node_id)).toEqual(ids);
   }
 });
 

@@ -8,6 +8,7 @@ import { matchesSelector } from "../../lib/selectors/match.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
 import type { Write } from "../../lib/storage/storage.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
+import { pagesOf } from "../support/all-pages.ts";
 import { evilName } from "../support/evil.ts";
 
 type Filter = NonNullable<Parameters<TestOrchestrator["orchestrator"]["agents"]["list"]>[1]>;
@@ -163,17 +164,8 @@ class Fleet {
 
   /** Page by page. */
   async listed(asked: Filter): Promise<Agent[][]> {
-    const pages: Agent[][] = [];
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await this.#test.orchestrator.agents.list(systemCaller, {
-        ...asked,
-        ...(cursor !== undefined && { cursor }),
-      });
-      if (pages.length > this.ids.length) throw new Error("The list has no end.");
-      pages.push(page.items);
-      cursor = page.next_cursor;
-    }
-    return pages;
+    const { agents } = this.#test.orchestrator;
+    return pagesOf((page) => agents.list(systemCaller, { ...asked, ...page }));
   }
 
   async #passes(document: Readonly<AgentDocument>, asked: Filter): Promise<boolean> {

@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemCaller, type Assignment, type Orchestrator } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { itemsOf } from "../support/all-pages.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
 
 const [hourly, daily] = [
@@ -190,18 +191,8 @@ it.each([1, 2, 3, 4])("pages of %i assignments, put together, are the whole list
   const names = ["a", "a-b", "b"];
   for (const each of names.toReversed())
     await assignments.create(systemCaller, { name: each, selector: "*", modules: ["web"] });
-  const found: string[] = [];
-  let cursor: string | null | undefined;
-  for (let pages = 0; cursor !== null && pages < 4; pages += 1) {
-    const page: Awaited<ReturnType<typeof assignments.list>> = await assignments.list(systemCaller, {
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    });
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    found.push(...page.items.map((each) => each.name));
-    cursor = page.next_cursor;
-  }
-  expect(found).toEqual(names);
+  const found = await itemsOf((page) => assignments.list(systemCaller, page), limit);
+  expect(found.map(({ name }) => name)).toEqual(names);
 });
 
 it("an agent that an assignment matches is told with the revision that it has of each module, and with none that it has not", async () => {

@@ -3,6 +3,7 @@ import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { encodeCursor } from "../../lib/internal/cursor.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { pagesOf } from "../support/all-pages.ts";
 import { settle } from "../support/deferred.ts";
 
 const dayMs = 86_400_000;
@@ -203,17 +204,8 @@ describe("audit", () => {
     });
     await test.storage.commit(writes);
     const { audit } = test.orchestrator;
-    const found: string[][] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<typeof audit.list>> = await audit.list(systemCaller, {
-        actor: "ada",
-        ...(cursor !== null && { cursor }),
-      });
-      found.push(page.items.map(({ id }) => id));
-      cursor = page.next_cursor;
-    } while (cursor !== null);
-    expect(found).toEqual([[], [], ["3"]]);
+    const found = await pagesOf((page) => audit.list(systemCaller, { actor: "ada", ...page }));
+    expect(found.map((items) => items.map(({ id }) => id))).toEqual([[], [], ["3"]]);
     expect((await audit.list(systemCaller, { event_type: "agent.enrolled" })).next_cursor).not.toBeNull();
   });
 
@@ -239,16 +231,9 @@ describe("audit", () => {
       });
       await test.storage.commit(writes);
       const { audit } = test.orchestrator;
-      const found: number[] = [];
-      let calls = 0;
-      for (let cursor: string | null = null, isDone = false; !isDone; calls += 1) {
-        const input = { search: "needle", order, ...(cursor !== null && { cursor }) };
-        const page: Awaited<ReturnType<typeof audit.list>> = await audit.list(systemCaller, input);
-        found.push(...page.items.map(({ sequence }) => sequence));
-        cursor = page.next_cursor;
-        isDone = cursor === null;
-      }
-      expect(calls).toBeGreaterThan(2);
+      const pages = await pagesOf((page) => audit.list(systemCaller, { search: "needle", order, ...page }));
+      const found = pages.flat().map(({ sequence }) => sequence);
+      expect(pages.length).toBeGreaterThan(2);
       const wanted = sequences.filter(isAtEnd);
       expect(found).toEqual(order === "asc" ? wanted : wanted.toReversed());
     },

@@ -6,6 +6,7 @@ import { passes } from "../../lib/audit/event-filter.ts";
 import type { StoredEvent } from "../../lib/audit/stored-event.ts";
 import { storageSchema } from "../../lib/storage-schema.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { pagesOf } from "../support/all-pages.ts";
 import { evilNames, evilSteps } from "../support/evil.ts";
 import { seededRandom } from "../support/random.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -78,19 +79,8 @@ async function addEvents({ orchestrator }: Test, count: number): Promise<void> {
 }
 
 async function listAll({ orchestrator }: Test, filter: Filter): Promise<{ ids: string[]; calls: number }> {
-  const ids: string[] = [];
-  let cursor: string | null = null;
-  let calls = 0;
-  do {
-    const page: Awaited<ReturnType<typeof orchestrator.audit.list>> = await orchestrator.audit.list(
-      systemCaller,
-      { ...filter, ...(cursor !== null && { cursor }) },
-    );
-    ids.push(...page.items.map(({ id }) => id));
-    cursor = page.next_cursor;
-    calls += 1;
-  } while (cursor !== null);
-  return { ids, calls };
+  const pages = await pagesOf((page) => orchestrator.audit.list(systemCaller, { ...filter, ...page }));
+  return { ids: pages.flat().map(({ id }) => id), calls: pages.length };
 }
 
 describe("the index of the audit log", () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { itemsOf } from "../support/all-pages.ts";
 
 const dayMs = 86_400_000;
 const at = (ms: number) => new Date(ms).toISOString();
@@ -188,18 +189,8 @@ describe("a list of audit events, oldest first", () => {
     await using test = await createWithDays(9);
     const { audit } = test.orchestrator;
     await audit.prune(systemCaller, { before: at(test.clock.now() - 7 * dayMs) });
-    const found: number[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<typeof audit.list>> = await audit.list(systemCaller, {
-        order: "asc",
-        limit: 3,
-        ...(cursor !== null && { cursor }),
-      });
-      found.push(...page.items.map(({ sequence }) => sequence));
-      cursor = page.next_cursor;
-    } while (cursor !== null);
-    expect(found).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    const found = await itemsOf((page) => audit.list(systemCaller, { order: "asc", ...page }), 3);
+    expect(found.map(({ sequence }) => sequence)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
     const { next_cursor } = await audit.list(systemCaller, { order: "asc", limit: 3 });
     await expect(audit.list(systemCaller, { cursor: next_cursor! })).rejects.toMatchObject({
       code: "CURSOR_INVALID",

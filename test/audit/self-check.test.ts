@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { FileStorage, isOrchestratorError, systemCaller } from "fleetwright";
-import type { AuditEvent, FileStorageOptions, Page } from "fleetwright";
+import type { FileStorageOptions } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { AuditCheck } from "../../lib/audit/check-record.ts";
 import type { Write } from "../../lib/storage/storage.ts";
+import { itemsOf } from "../support/all-pages.ts";
 import { editEvent } from "../support/audit-files.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
 import { copyAsKilled } from "../support/live-folder.ts";
@@ -72,18 +73,9 @@ async function passed(test: TestOrchestrator): Promise<AuditCheck> {
 }
 
 async function told({ orchestrator }: TestOrchestrator): Promise<unknown[]> {
-  const bad: unknown[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Page<AuditEvent> = await orchestrator.audit.list(systemCaller, {
-      event_type: "audit.invalid",
-      order: "asc",
-      ...(cursor !== null && { cursor }),
-    });
-    bad.push(...page.items.map(({ metadata }) => metadata["first_bad_sequence"]));
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return bad;
+  const asked = { event_type: "audit.invalid", order: "asc" } as const;
+  const events = await itemsOf((page) => orchestrator.audit.list(systemCaller, { ...asked, ...page }));
+  return events.map(({ metadata }) => metadata["first_bad_sequence"]);
 }
 
 describe("the self check of the audit log", () => {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller, type MaintenanceWindow } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { pagesOf } from "../support/all-pages.ts";
 import { createScene } from "../support/rollout-scene.ts";
 import { waitFor } from "../support/wait-for.ts";
 
@@ -172,17 +173,13 @@ describe("what is recorded of a window", () => {
 it("windows are listed newest first, in pages, each once", async () => {
   const ids: string[] = [];
   for (let each = 0; each < 5; each += 1) ids.unshift((await create({ ends_at: at(60 + each) })).id);
-  const pages: string[][] = [];
-  let cursor: string | null | undefined;
-  while (cursor !== null) {
-    const page = await test.orchestrator.maintenanceWindows.list(systemCaller, {
-      limit: 2,
-      ...(cursor !== undefined && { cursor }),
-    });
-    pages.push(page.items.map(({ id }) => id));
-    cursor = page.next_cursor;
-  }
-  expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+  const { maintenanceWindows } = test.orchestrator;
+  const pages = await pagesOf((page) => maintenanceWindows.list(systemCaller, page), 2);
+  expect(pages.map((items) => items.map(({ id }) => id))).toEqual([
+    ids.slice(0, 2),
+    ids.slice(2, 4),
+    ids.slice(4),
+  ]);
 });
 
 it("whoever names a window that is not there is told which", async () => {

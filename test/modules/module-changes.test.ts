@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller, type Module, type Orchestrator } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { itemsOf } from "../support/all-pages.ts";
 
 const fileOf = (name: string, text: string, more = ""): string =>
   `name: ${name}\n${more}resources:\n  - { id: f, type: file, path: /${name}, content: "${text}" }\n`;
@@ -172,16 +173,6 @@ it.each([1, 2, 3, 4, 5])("pages of %i modules, put together, are the whole list 
   const { modules } = test.orchestrator;
   const names = ["a", "a-b", "b", "c"];
   for (const name of names.toReversed()) await modules.upload(systemCaller, { content: fileOf(name, "one") });
-  const found: string[] = [];
-  let cursor: string | null | undefined;
-  for (let pages = 0; cursor !== null && pages < 5; pages += 1) {
-    const page: Awaited<ReturnType<typeof modules.list>> = await modules.list(systemCaller, {
-      limit,
-      ...(cursor !== undefined && { cursor }),
-    });
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    found.push(...page.items.map(({ name }) => name));
-    cursor = page.next_cursor;
-  }
-  expect(found).toEqual(names);
+  const found = await itemsOf((page) => modules.list(systemCaller, page), limit);
+  expect(found.map(({ name }) => name)).toEqual(names);
 });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { itemsOf } from "../support/all-pages.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 it("operations are listed for one agent, newest first and page by page, without those of others", async () => {
@@ -94,17 +95,8 @@ it("operations are listed in pages of any size, by whatever they are chosen, eac
   const choices = both as Parameters<typeof operations.list>[1][];
   for (const filter of choices)
     for (const limit of [1, 2, 5]) {
-      const ids: string[] = [];
-      let cursor: string | null = null;
-      do {
-        const page: Awaited<ReturnType<typeof operations.list>> = await operations.list(systemCaller, {
-          ...filter,
-          limit,
-          ...(cursor !== null && { cursor }),
-        });
-        ids.push(...page.items.map(({ operation_id }) => operation_id));
-        cursor = page.next_cursor;
-      } while (cursor !== null && ids.length <= made.length);
+      const found = await itemsOf((page) => operations.list(systemCaller, { ...filter, ...page }), limit);
+      const ids = found.map(({ operation_id }) => operation_id);
       expect(ids, JSON.stringify({ filter, limit })).toEqual(made);
     }
 });

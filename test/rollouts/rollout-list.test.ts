@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { FakeClock } from "fleetwright/testing";
 import { listRollouts } from "../../lib/rollouts/rollout-list.ts";
+import { pagesOf } from "../support/all-pages.ts";
 import { OldOperations } from "../support/retention.ts";
 import { turnsOf } from "../support/turns-of.ts";
 
@@ -24,15 +25,8 @@ async function scene() {
     rollouts.map((value) => ({ kind: "put", collection: "rollouts", key: value.rollout_id, value })),
   );
   const listed = async (query: Query): Promise<string[][]> => {
-    const pages: string[][] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await listRollouts(context, { ...query, ...(cursor !== undefined && { cursor }) });
-      pages.push(page.items.map(({ rollout_id }) => rollout_id));
-      if (pages.length > all + 1) throw new Error("There is always a next page.");
-      cursor = page.next_cursor ?? undefined;
-    } while (cursor !== undefined);
-    return pages;
+    const pages = await pagesOf((page) => listRollouts(context, { ...query, ...page }));
+    return pages.map((items) => items.map(({ rollout_id }) => rollout_id));
   };
   return { rollouts: rollouts.toReversed(), listed };
 }

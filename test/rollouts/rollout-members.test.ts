@@ -6,6 +6,7 @@ import { RolloutMembers, type Listed } from "../../lib/rollouts/rollout-members.
 import { RolloutStore } from "../../lib/rollouts/rollout-store.ts";
 import type { RolloutMember } from "../../lib/rollouts/schemas.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { pagesOf } from "../support/all-pages.ts";
 import { OldOperations } from "../support/retention.ts";
 
 const rollout_id = "019b0000-0000-7000-8000-000000000000";
@@ -45,15 +46,8 @@ async function pages(
   { members, listed }: Awaited<ReturnType<typeof scene>>,
   filter: { status?: RolloutMember["status"]; limit: number },
 ): Promise<RolloutMember[][]> {
-  const found: RolloutMember[][] = [];
-  let cursor: string | null = null;
-  do {
-    const query = { rollout_id, ...filter, ...(cursor !== null && { cursor }) };
-    const page: Awaited<ReturnType<RolloutMembers["page"]>> = await members.page(listed, query);
-    found.push(page.items);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return found;
+  const { limit, ...asked } = filter;
+  return pagesOf((page) => members.page(listed, { rollout_id, ...asked, ...page }), limit);
 }
 
 describe("the agents of a rollout", () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemCaller, type Secret } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { itemsOf } from "../support/all-pages.ts";
 import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 let fleet: TestOrchestrator;
@@ -149,20 +150,7 @@ it("secrets are listed by name, page by page, as each is read by itself", async 
   for (const name of ["b", "d", "a", "c"]) await secrets().create(systemCaller, { name, value: "value" });
   const each = await Promise.all(["a", "b", "c", "d"].map((name) => secrets().get(systemCaller, { name })));
   for (const limit of [1, 2, 3, 4, 5]) {
-    const found: Secret[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<ReturnType<typeof secrets>["list"]>> = await secrets().list(
-        systemCaller,
-        {
-          limit,
-          ...(cursor !== null && { cursor }),
-        },
-      );
-      expect(page.items.length).toBeLessThanOrEqual(limit);
-      found.push(...page.items);
-      cursor = page.next_cursor;
-    } while (cursor !== null);
+    const found = await itemsOf((page) => secrets().list(systemCaller, page), limit);
     expect(found).toEqual(each);
   }
 });

@@ -2,26 +2,11 @@
 import { expect, test } from "vitest";
 import { systemCaller, type Alarm, type Threshold } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { itemsOf } from "../support/all-pages.ts";
 import { approved } from "../support/leaving-agents.ts";
 import { sendSample } from "../support/sent-samples.ts";
 
 const limit = { condition: "above", value: 4, for_seconds: 0, recovery_seconds: 0 } as const;
-
-/** All pages of a list. */
-async function pagesOf<Item>(
-  read: (page: { limit: number; cursor?: string }) => Promise<{ items: Item[]; next_cursor: string | null }>,
-  most: number,
-): Promise<Item[]> {
-  const found: Item[] = [];
-  let cursor: string | null = null;
-  do {
-    const page = await read({ limit: most, ...(cursor !== null && { cursor }) });
-    expect(page.items.length).toBeLessThanOrEqual(most);
-    found.push(...page.items);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return found;
-}
 
 test("alarms are listed newest first, whatever they are filtered by and however long the pages are", async () => {
   await using fleet = await createTestOrchestrator();
@@ -60,7 +45,7 @@ test("alarms are listed newest first, whatever they are filtered by and however 
   expect(all.items.map(textOf)).toEqual(expected);
   for (const filter of filters)
     for (const most of [1, 2, 3, 100]) {
-      const found = await pagesOf((page) => thresholds.alarms(systemCaller, { ...filter, ...page }), most);
+      const found = await itemsOf((page) => thresholds.alarms(systemCaller, { ...filter, ...page }), most);
       const wanted = all.items.filter((alarm) =>
         Object.entries(filter).every(([field, value]) => alarm[field as keyof Alarm] === value),
       );
@@ -81,7 +66,7 @@ test("there are a hundred thresholds at most, listed newest first, and one that 
   const made = [];
   for (let at = 0; at < 100; at += 1) made.push(await create(`t${at}`));
   const names = async (most: number) =>
-    (await pagesOf((page) => thresholds.list(systemCaller, page), most)).map(({ name }) => name);
+    (await itemsOf((page) => thresholds.list(systemCaller, page), most)).map(({ name }) => name);
   const expected = made.map(({ name }) => name).toReversed();
   for (const most of [33, 99, 100, 101]) expect(await names(most)).toEqual(expected);
   const full = { code: "VALIDATION_FAILED" };

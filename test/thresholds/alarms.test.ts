@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { itemsOf } from "../support/all-pages.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { RecordedMachine } from "../support/recorded-machine.ts";
 import { waitFor } from "../support/wait-for.ts";
@@ -224,19 +225,8 @@ test("pages of alarms, put together, are the whole list, whatever is filtered", 
   const all = await alarmsOf(product);
   for (const filter of [{}, { severity: "info" }, { node_id: agent.nodeId, severity: "critical" }] as const)
     for (const limit of [1, 2, 3, 5]) {
-      const found = [];
-      let cursor: string | null = null;
-      do {
-        const page: Awaited<ReturnType<typeof thresholds.alarms>> = await thresholds.alarms(systemCaller, {
-          ...filter,
-          limit,
-          ...(cursor !== null && { cursor }),
-        });
-        expect(page.items.length).toBeLessThanOrEqual(limit);
-        found.push(...page.items.map(({ id }) => id));
-        cursor = page.next_cursor;
-      } while (cursor !== null);
+      const found = await itemsOf((page) => thresholds.alarms(systemCaller, { ...filter, ...page }), limit);
       const wanted = all.filter(({ severity }) => !("severity" in filter) || severity === filter.severity);
-      expect(found.toSorted()).toEqual(wanted.map(({ id }) => id).toSorted());
+      expect(found.map(({ id }) => id).toSorted()).toEqual(wanted.map(({ id }) => id).toSorted());
     }
 });

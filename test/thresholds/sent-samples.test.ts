@@ -6,6 +6,7 @@ import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";
 import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { pairsAfter } from "../../lib/thresholds/agent-pairs.ts";
+import { itemsOf } from "../support/all-pages.ts";
 import { pass } from "../support/channel-scene.ts";
 import { cpuMsOf } from "../support/cpu-time.ts";
 import { deferred, settleAll, type Deferred } from "../support/deferred.ts";
@@ -311,15 +312,8 @@ test("the hundred-and-first threshold is refused, and one more fits once one is 
   for (const error of refused) expect(error).toMatchObject({ code: "VALIDATION_FAILED" });
   await thresholds.remove(systemCaller, { id: made[0]!.id });
   await thresholds.create(systemCaller, busy);
-  const ids: string[] = [];
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page: Awaited<ReturnType<typeof thresholds.list>> = await thresholds.list(systemCaller, {
-      limit: 33,
-      ...(cursor !== undefined && { cursor }),
-    });
-    ids.push(...page.items.map(({ id }) => id));
-    cursor = page.next_cursor;
-  }
+  const all = await itemsOf((page) => thresholds.list(systemCaller, page), 33);
+  const ids = all.map(({ id }) => id);
   expect(ids).toHaveLength(100);
   expect(new Set(ids).size).toBe(100);
 });

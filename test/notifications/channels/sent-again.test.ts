@@ -1,8 +1,9 @@
 /** Messages that are sent once more, and receivers that ask for a rest. */
 import { expect, it } from "vitest";
-import { systemCaller, type Delivery } from "fleetwright";
+import { systemCaller } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../../lib/json.ts";
+import { itemsOf } from "../../support/all-pages.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
 
@@ -154,17 +155,8 @@ it("messages are listed by how they stand, page by page, newest first, and a cur
   );
   expect(new Set(all.map(({ channel_id }) => channel_id))).toEqual(new Set([id]));
   for (const wanted of ["dead", "delivered", "pending"] as const) {
-    const found: Delivery[] = [];
-    let cursor: string | null = null;
-    do {
-      const asked = { id, status: wanted, limit: 2, ...(cursor !== null && { cursor }) };
-      const page: Awaited<ReturnType<typeof channels.deliveries>> = await channels.deliveries(
-        systemCaller,
-        asked,
-      );
-      found.push(...page.items);
-      cursor = page.next_cursor;
-    } while (cursor !== null);
+    const asked = { id, status: wanted };
+    const found = await itemsOf((page) => channels.deliveries(systemCaller, { ...asked, ...page }), 2);
     expect(found).toEqual(all.filter(({ status: stands }) => stands === wanted));
   }
   const { next_cursor } = await channels.deliveries(systemCaller, { id, status: "dead", limit: 1 });

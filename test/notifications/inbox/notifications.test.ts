@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller, type Caller, type NotificationPage } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { itemsOf } from "../../support/all-pages.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { deferred, settleAll } from "../../support/deferred.ts";
 import { approved, leave } from "../../support/leaving-agents.ts";
@@ -150,15 +151,8 @@ describe("the list", () => {
     expect(all).toHaveLength(5);
     expect(all[0]).toContain("e");
     for (const limit of [1, 2, 4, 5, 6]) {
-      const found: string[] = [];
-      let cursor: string | null | undefined;
-      do {
-        const page = await list({ limit, ...(cursor && { cursor }) });
-        expect(page.items.length).toBeLessThanOrEqual(limit);
-        found.push(...page.items.map(({ title }) => title));
-        cursor = page.next_cursor;
-      } while (cursor !== null);
-      expect(found).toEqual(all);
+      const found = await itemsOf((page) => list(page), limit);
+      expect(found.map(({ title }) => title)).toEqual(all);
     }
   });
 

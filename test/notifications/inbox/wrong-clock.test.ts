@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { itemsOf } from "../../support/all-pages.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { waitFor } from "../../support/wait-for.ts";
@@ -32,16 +33,8 @@ async function tell(test: TestOrchestrator, ...names: string[]): Promise<void> {
 }
 
 async function listed({ orchestrator }: TestOrchestrator): Promise<[who: string, isRead: boolean][]> {
-  const items: [string, boolean][] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await orchestrator.notifications.list(systemCaller, { limit: 2, ...(cursor && { cursor }) });
-    items.push(
-      ...page.items.map(({ subject, read_at }) => [subject.name, read_at !== null] as [string, boolean]),
-    );
-    cursor = page.next_cursor ?? undefined;
-  } while (cursor !== undefined);
-  return items;
+  const items = await itemsOf((page) => orchestrator.notifications.list(systemCaller, page), 2);
+  return items.map(({ subject, read_at }) => [subject.name!, read_at !== null]);
 }
 
 it.each([

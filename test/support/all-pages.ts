@@ -1,0 +1,41 @@
+/** Lists from their first page to their last. */
+import { expect } from "vitest";
+import type { Page } from "../../lib/internal/common-schemas.ts";
+
+/** What of a call asks for a page. */
+export interface PageQuery {
+  limit?: number;
+  cursor?: string;
+}
+
+const mostPages = 2_000;
+
+/**
+ * The items of a list, page by page. Fails where a page has more of them than were asked for, and where there is always a next one.
+ *
+ * @param read - Asks for a page.
+ * @param limit - Most items of a page. Default: what the list gives where nobody says.
+ */
+export async function pagesOf<Item>(
+  read: (query: PageQuery) => Promise<Page<Item>>,
+  limit?: number,
+): Promise<Item[][]> {
+  const pages: Item[][] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    if (pages.length === mostPages) throw new Error("There is always a next page.");
+    const size = limit === undefined ? {} : { limit };
+    const page = await read({ ...size, ...(cursor !== undefined && { cursor }) });
+    expect(page.items.length).toBeLessThanOrEqual(limit ?? Infinity);
+    pages.push(page.items);
+    cursor = page.next_cursor;
+  }
+  return pages;
+}
+
+/** The items of a list, whatever its pages; see {@link pagesOf}. */
+export async function itemsOf<Item>(
+  read: (query: PageQuery) => Promise<Page<Item>>,
+  limit?: number,
+): Promise<Item[]> {
+  return (await pagesOf(read, limit)).flat();
+}
