@@ -135,12 +135,11 @@ function symbolOf({ outcome, action }: ResourceResult): string {
 
 function describeChange({ property, before, after, diff }: Change): string[] {
   if (diff !== undefined) {
-    // The first two lines of a unified diff name files; here the line above does.
-    const lines = toSafeText(diff)
-      .trimEnd()
-      .split("\n")
-      .filter((line) => !/^(---|\+\+\+|={3,}|Index:|\\ No newline)/.test(line));
-    return [`${toLine(property)}:`, ...lines.map((line) => `  ${line}`)];
+    const lines = toSafeText(diff).trimEnd().split("\n");
+    // Above the first part files are named, as the line above does; below it a line that begins so is one of the text.
+    const begin = lines.findIndex((line) => line.startsWith("@@"));
+    const told = begin < 0 ? [] : lines.slice(begin).filter((line) => !line.startsWith("\\ No newline"));
+    return [`${toLine(property)}:`, ...told.map((line) => `  ${line}`)];
   }
   return [toLine(`${property}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`)];
 }

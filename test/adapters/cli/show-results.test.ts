@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Counts, Operation, Recap, ResourceResult } from "fleetwright";
+import { diffText } from "../../../lib/state/text-diff.ts";
 import { describeTotals } from "../../../adapters/cli/show-groups.ts";
 import { describeCounts, describeNext, describeResults } from "../../../adapters/cli/show-results.ts";
 import { exitCodeOf } from "../../../adapters/cli/wait.ts";
@@ -52,6 +53,45 @@ describe("the line of a resource", () => {
       "  ? service  un    none     web  not checked yet: needs nginx first",
       "  = service  g     none     web",
       "  . service  h     none     web  dependency",
+    ]);
+  });
+});
+
+describe("what differs in a file", () => {
+  const shown = (before: string, after: string): string[] => {
+    const diff = diffText("/etc/x", Buffer.from(before), Buffer.from(after)) ?? "";
+    const changes = [{ property: "content", before: null, after: null, diff }];
+    return describeResults([result("a", { changes })]).slice(1);
+  };
+
+  it.each([
+    "---",
+    "-- a comment of SQL",
+    "--- of another diff",
+    "++i;",
+    "+++ of another diff",
+    "=======",
+    "Index: of a book",
+    "@@ -1 +1 @@",
+    "\\ No newline at end of file",
+  ])("is shown line by line, also where one begins as a diff does: %s", (line) => {
+    expect(shown("a\nb\n", `a\n${line}\nb\n`)).toEqual([
+      "      content:",
+      "        @@ -1,2 +1,3 @@",
+      "         a",
+      `        +${line}`,
+      "         b",
+    ]);
+    expect(shown(`${line}\n`, "b\n").slice(2)).toEqual([`        -${line}`, "        +b"]);
+    expect(shown("", `${line}\n`).slice(2)).toEqual([`        +${line}`]);
+  });
+
+  it("names no files, and says nothing of the end of the last line", () => {
+    expect(shown("a", "b")).toEqual([
+      "      content:",
+      "        @@ -1,1 +1,1 @@",
+      "        -a",
+      "        +b",
     ]);
   });
 });
