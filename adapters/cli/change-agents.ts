@@ -4,7 +4,6 @@ import { ApiError } from "../client/api-error.ts";
 import { askerOf, confirm, firstLines } from "./ask.ts";
 import type { CommandCall } from "./call.ts";
 import { exitCode, type ExitCode } from "./context.ts";
-import { describeFailure } from "./failure.ts";
 import type { Failed, FoundAgent, FoundAgents } from "./find-agents.ts";
 import { toLine, toLines } from "./text.ts";
 
@@ -68,9 +67,7 @@ export async function changeAgents(
   const all = [...failed, ...faults];
   for (const { text, error } of all) call.tellFailure(error, text);
   if (ended !== undefined) throw ended;
-  if (all.length === 0) return exitCode.ok;
-  const codes = all.map(({ error }) => describeFailure(error).code);
-  return codes.includes(exitCode.notSignedIn) ? exitCode.notSignedIn : exitCode.failure;
+  return all.length === 0 ? exitCode.ok : exitCode.failure;
 }
 
 /** One that is gone since the list was read was decided about, too. */

@@ -94,6 +94,17 @@ describe("a table", () => {
     for (const whole of ["x".repeat(200), items[0]!.id, items[0]!.at, "MORE"]) expect(wide).toContain(whole);
   });
 
+  it.each([
+    ["as wide as the screen stays whole", ["aaaaaaaaaa", "bbbbbbbb"], 20, ["aaaaaaaaaa", "bbbbbbbb"]],
+    ["one wider loses one of its longest", ["aaaaaaaaaa", "bbbbbbbb"], 19, ["aaaaaaaa…", "bbbbbbbb"]],
+    ["much wider loses of all that are long", ["aaaaaaaaaa", "bbbbbbbb"], 16, ["aaaaaa…", "bbbbbb…"]],
+    ["far wider keeps six of each", ["aaaaaaaaaa", "bbbbbbbb"], 10, ["aaaaa…", "bbbbb…"]],
+    ["far wider keeps what is short", ["aaaaaaaaaa", "bbbbbb"], 10, ["aaaaa…", "bbbbbb"]],
+    ["of pictures is counted by characters", ["😀😀😀😀😀😀😀😀", "b"], 10, ["😀😀😀😀😀😀…", "b"]],
+  ] as const)("that is %s", (_, row, width, cut) => {
+    expect(fitRows([row], { width, fixed: [false, false] })).toEqual([cut]);
+  });
+
   it("is as wide as it must be where nothing may be cut", () => {
     expect(fitRows([["a".repeat(50), "b".repeat(50)]], { width: 80, fixed: [true, true] })[0]).toEqual([
       "a".repeat(50),

@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemCaller, toHex } from "fleetwright";
 import { findToken } from "../../../adapters/cli/work/agent-token.ts";
-import { startCommandLine, startSignedIn } from "../../support/command-line.ts";
+import { runIn, startCommandLine, startSignedIn } from "../../support/command-line.ts";
+import { recordAnswers } from "../../support/sent-requests.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 describe("fleetwright enrol", () => {
@@ -47,6 +48,45 @@ describe("fleetwright enrol", () => {
   it("says that an address of the operator's own machine is none for others", async () => {
     const { print } = await startSignedIn();
     expect(await print("enrol", "token")).toContain("127.0.0.1 is this machine alone");
+  });
+
+  const startRecorded = (url: string, pins?: Record<string, string>) => {
+    recordAnswers(({ to }) =>
+      Response.json(
+        to === "GET /status"
+          ? { public_key: "a".repeat(64) }
+          : { token: `fwt_${"x".repeat(43)}`, status: "active", tags: {}, uses: 1, used: 0 },
+      ),
+    );
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "home"));
+    const profile = { url, key: "/none", token: "t", ...(pins && { orchestrator_keys: pins }) };
+    writeFileSync(join(folder, "home", "profile.json"), JSON.stringify(profile));
+    return async () => (await runIn(folder, ["enrol", "token"])).stdout;
+  };
+
+  it.each([
+    ["http://localhost:4748", "localhost"],
+    ["http://127.0.0.1:4748", "127.0.0.1"],
+    ["http://127.1.2.3", "127.1.2.3"],
+    ["http://[::1]:4748", "[::1]"],
+    ["http://[::2]:4748", null],
+    ["http://128.0.0.1", null],
+    ["https://localhost.example", null],
+    ["https://my-localhost", null],
+  ])("says of %s whether it is one of this machine alone", async (url, told) => {
+    const made = await startRecorded(url)();
+    expect(made).toContain(`fleetwright agent --url ${url.includes("[") ? `'${url}'` : url} `);
+    expect(/^(\S+) is this machine alone/m.exec(made)?.[1] ?? null).toBe(told);
+  });
+
+  it("names the key that is pinned for the server, whatever an answer on the way says", async () => {
+    const url = "https://fleet.example";
+    const [told, pinned, other] = ["a", "b", "c"].map((digit) => digit.repeat(64));
+    expect(await startRecorded(url)()).toContain(`--orchestrator-key ${told}`);
+    const made = await startRecorded(url, { [url]: pinned!, "https://other.example": other! })();
+    expect(made).toContain(`--orchestrator-key ${pinned}`);
+    expect(made).not.toContain(told);
   });
 
   it("answers programs with what the API answers", async () => {

@@ -115,6 +115,9 @@ describe("fleetwright metrics", () => {
     const found = await line.print("metrics", "web-1", "custom.n_1202");
     expect(found.match(/^custom\.n_\d+/gm)).toEqual(["custom.n_1202"]);
     expect(found).not.toContain("There are more");
+    // What is not among the first may be among those that are not read.
+    const some = await line.run("metrics", "web-1", "custom", "custom.n_1202");
+    expect(some).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("says which names no series has, with what may have been meant, and shows the others", async () => {
@@ -139,10 +142,17 @@ describe("fleetwright metrics", () => {
         expect(stderr).toContain(`No series "${typed}" was measured on web-1 `);
         expect(stderr).toMatch(new RegExp(` Did you mean "${meant}"\\?$`, "m"));
       }
-    const both = await line.run("metrics", "web-1", "load", "zebra");
-    expect(both).toMatchObject({ code: 1 });
-    expect(both.stdout).toMatch(/^load\.5 /m);
-    expect(both.stderr).toMatch(/No series "zebra" was measured on web-1 between \S+ and \S+\.$/m);
+    for (const [flags, when] of [
+      [[], /between \S+ and \S+\.$/m],
+      [["--now"], /at \S+\.$/m],
+    ] as const) {
+      const both = await line.run("metrics", "web-1", "load", "zebra", ...flags);
+      expect(both).toMatchObject({ code: 1 });
+      expect(both.stdout).toMatch(/^load\.5 /m);
+      expect(both.stdout).not.toContain("memory");
+      expect(both.stderr).toContain('No series "zebra" was measured on web-1 ');
+      expect(both.stderr).toMatch(when);
+    }
   });
 
   it("writes out what would act on the terminal", () => {

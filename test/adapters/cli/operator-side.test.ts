@@ -6,6 +6,7 @@ import { addOperator } from "../../support/channel-scene.ts";
 import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { MemorySecretsKey } from "../../support/secrets-key.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** As tables have it. */
 const shortOf = (id: string): string => id.slice(0, 13);
@@ -93,6 +94,12 @@ describe("fleetwright channels", () => {
     const other = await run("channels", "update", "Phone", "--set", "server=nowhere");
     expect(other.stderr).toContain("/config/server");
     expect(other.stderr).not.toContain("quoted");
+    // What stands in a file is JSON, and nobody has to be told of quotes.
+    const file = join(temporaryFolder(), "config");
+    writeFileSync(file, JSON.stringify({ server: "https://ntfy.example", topic: 5 }));
+    const inFile = await run("channels", "update", "Phone", "--config", file, "--set", "token=x");
+    expect(inFile.stderr).toContain("/config/topic");
+    expect(inFile.stderr).not.toContain("quoted");
     for (const set of ["prot=25", "priority=9", "tags=5"]) {
       const fault = await run("channels", "update", "Phone", "--set", set);
       expect(fault.stderr, set).toContain(`/config/${set.split("=")[0]}`);

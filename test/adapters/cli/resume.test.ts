@@ -4,6 +4,7 @@ import { MemoryStorage, systemCaller } from "fleetwright";
 import { createKeyFile } from "fleetwright/client/node";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
+import { recordAnswers } from "../../support/sent-requests.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A server of a backup with a due time that has passed and an assignment that enforces. */
@@ -56,6 +57,28 @@ describe("fleetwright resume", () => {
     const { print } = await startRestored();
     const state = JSON.parse(await print("resume", "--yes", "--json")) as Record<string, unknown>;
     expect(state).toMatchObject({ status: "active", missed: [{ assignment: "hourly" }] });
+  });
+
+  it.each([
+    [1, 1, null],
+    [1, 2, 1],
+    [2, 2, null],
+    [2, 9, 7],
+  ])("tells %i operations of %i, and how many more there are", async (told, there, more) => {
+    const { folder, server } = await startRestored();
+    const operations = Array.from({ length: told }, (_, at) => ({
+      operation_id: `01936f2a-1b2c-7000-8000-00000000000${at}`,
+      kind: "apply",
+      agent_name: "web-1",
+      status: "queued",
+      would: "begin",
+    }));
+    recordAnswers(async (_, send) => {
+      const state = (await (await send()).json()) as object;
+      return Response.json({ ...state, operations, open_operations: there });
+    });
+    const { stdout } = await runIn(folder, ["resume"], server.url);
+    expect(/^\.\.\. and (\d+) more$/m.exec(stdout)?.[1]).toBe(more === null ? undefined : String(more));
   });
 
   it("is an Admin's business", async () => {

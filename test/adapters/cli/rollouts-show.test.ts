@@ -2,6 +2,11 @@
 import { expect, it } from "vitest";
 import type { RolloutDetail } from "fleetwright";
 import { startAskedFleet } from "../../support/asked-fleet.ts";
+import { runIn } from "../../support/command-line.ts";
+import { recordAnswers } from "../../support/sent-requests.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const id = "01936f2a-1b2c-7000-8000-000000000001";
 
 it(
   "of many agents it shows the counts, the first that failed, and how to see all",
@@ -25,6 +30,39 @@ it(
     expect(two).toContain(`These are the first; \`fleetwright rollouts agents ${id}\` lists all 21.\n`);
   },
 );
+
+it.each([
+  [{ failed: 3 }, [["failed", 3]]],
+  [{ failed: 10, unknown: 5 }, [["failed", 10]]],
+  [
+    { stale: 9, partial: 6, failed: 2, interrupted: 0 },
+    [
+      ["failed", 2],
+      ["partial", 6],
+      ["stale", 2],
+    ],
+  ],
+])("of %j it asks for ten that failed, the worst first", async (counts, asked) => {
+  const rollout = { rollout_id: id, counts, operations: [], rollout: {}, truncated: true, matched: 30 };
+  const sent = recordAnswers(({ to, input }) => {
+    if (!to.endsWith("/agents")) return Response.json(rollout);
+    const { status, limit } = input as { status: string; limit: string };
+    const items = Array.from({ length: Number(limit) }, (_, at) => ({
+      name: `${status}-${at}`,
+      status,
+      batch: 1,
+    }));
+    return Response.json({ items, next_cursor: "more" });
+  });
+  const folder = temporaryFolder();
+  const { stdout } = await runIn(folder, ["rollouts", "show", id], "http://fleet.example");
+  const lists = sent.filter(({ to }) => to.endsWith("/agents")).map(({ input }) => input);
+  expect(lists).toEqual(asked.map(([status, limit]) => ({ status, limit: String(limit) })));
+  const names = asked.flatMap(([status, limit]) =>
+    Array.from({ length: Number(limit) }, (_, at) => `${status}-${at}`),
+  );
+  expect(stdout.match(/^[a-z]+-\d+(?= )/gm)).toEqual(names);
+});
 
 it("an apply that nobody waits for says that it goes on, and by what it is found", async () => {
   const line = await startAskedFleet(1);

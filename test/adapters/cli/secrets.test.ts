@@ -104,6 +104,24 @@ describe("fleetwright secrets", () => {
   });
 });
 
+it("what is just within the bounds is imported under the name that a secret can have", async () => {
+  const { run, folder } = await start();
+  const file = join(folder, "good.env");
+  writeFileSync(file, `_LEFT=1\n__A__B=${"x".repeat(65_536)}\n${"N".repeat(64)}='0'\n`);
+  expect(await run("secrets", "import", "--from-env-file", file)).toMatchObject({
+    code: 0,
+    stdout: `left: version 1\na--b: version 1\n${"n".repeat(64)}: version 1\n`,
+  });
+});
+
+it("a secret that never expires can be new, and one that expires be made to never", async () => {
+  const { type } = await start();
+  const at = "2099-01-01T00:00:00.000Z";
+  const shown = async (expires: string): Promise<string> =>
+    /^Expires +(.*)$/m.exec(await type("x", "secrets", "set", "key", "--expires", expires))?.[1] ?? "";
+  expect([await shown("never"), await shown(at), await shown("never")]).toEqual(["never", at, "never"]);
+});
+
 describe("an evil file of variables", () => {
   const long = "N".repeat(65);
   it.each([

@@ -85,7 +85,7 @@ describe("signing in", () => {
     expect(profile()).toEqual(rest);
   });
 
-  it.each(["a logout", "a login elsewhere"])(
+  it.each(["a logout", "a login elsewhere", "a login with another key"])(
     "%s in another shell counts, whatever session a command had to open meanwhile",
     async (how) => {
       const { print, server, folder, key } = await startSignedIn();
@@ -101,11 +101,15 @@ describe("signing in", () => {
         "--role",
         "Viewer",
       );
+      const another = join(temporaryFolder(), "key");
+      await print("operators", "add", "eve", createKeyFile(another).publicKey);
       let left = {};
       const meanwhile = async (): Promise<void> => {
         await access.signOut(await access.authenticate(profile().token!, { request_id: "test" }));
         if (how === "a logout") await runIn(folder, ["logout"]);
-        else await runIn(folder, ["login", "--key", other.key], other.server.url);
+        else if (how === "a login elsewhere")
+          await runIn(folder, ["login", "--key", other.key], other.server.url);
+        else await runIn(folder, ["login", "--key", another], server.url);
         left = profile();
       };
       const removed = await runIn(folder, ["operators", "remove", "ada"], undefined, {
@@ -114,7 +118,12 @@ describe("signing in", () => {
       });
       expect(removed).toMatchObject({ code: 0, stdout: "ada is removed.\n" });
       expect(profile()).toEqual(left);
-      expect(left).toMatchObject(how === "a logout" ? { url: server.url, key } : { url: other.server.url });
+      const wanted = {
+        "a logout": { url: server.url, key },
+        "a login elsewhere": { url: other.server.url, key: other.key },
+        "a login with another key": { url: server.url, key: another },
+      }[how];
+      expect(left).toMatchObject(wanted!);
       expect("token" in left).toBe(how !== "a logout");
     },
   );

@@ -208,6 +208,19 @@ describe("a profile", () => {
 
 it("a key that others can read is told of at the sign-in", async () => {
   const line = await startCommandLine();
+  for (const [mode, isOfOthers] of [
+    [0o400, false],
+    [0o700, false],
+    [0o640, true],
+    [0o620, true],
+    [0o604, true],
+    [0o602, true],
+  ] as const) {
+    chmodSync(line.key, mode);
+    const { stderr } = await line.run("login", "--key", line.key);
+    expect(stderr.includes("chmod 600"), mode.toString(8)).toBe(isOfOthers);
+  }
+  chmodSync(line.key, 0o600);
   expect((await line.run("login", "--key", line.key)).stderr).not.toContain("chmod");
   chmodSync(line.key, 0o644);
   const { code, stderr } = await line.run("login", "--key", line.key);
