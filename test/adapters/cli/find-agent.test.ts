@@ -68,3 +68,22 @@ it("eight digits and more find the one whose id begins so, fewer find none, and 
     /More than one agent begins with .*\(b\).*\(c\)/,
   );
 });
+
+it.each([1, 63, 64, 65, 99, 100, 101, 1_000])(
+  "a word of %i characters is looked for as far as the server can, and is no agent where it can't",
+  async (length) => {
+    const word = "x".repeat(length);
+    const list = async ({ name, search, ...query }: { name?: string; search?: string }) => {
+      // As the server refuses them.
+      if ((name?.length ?? 0) > 64 || (search?.length ?? 0) > 100) throw new UsageError("refused");
+      return clientOf([machine(1, length <= 100 ? word : "web")], 500).agents.list({
+        ...query,
+        name,
+        search,
+      } as object);
+    };
+    const found = findAgent({ agents: { list } } as unknown as Client, word);
+    if (length <= 100) expect(await found).toMatchObject({ hostname: word });
+    else await expect(found).rejects.toThrow("There is no agent");
+  },
+);

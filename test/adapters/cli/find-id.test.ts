@@ -1,8 +1,16 @@
 /** What people type in the place of an id: in whatever case, short or whole, of one thing or of several. */
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../adapters/cli/failure.ts";
-import { findId, findListed, findNamed, type ListPage } from "../../../adapters/cli/find-id.ts";
+import {
+  findId,
+  findListed,
+  findNamed,
+  withSuggestion,
+  type ListPage,
+  type TypedNames,
+} from "../../../adapters/cli/find-id.ts";
 import { ApiError } from "../../../adapters/client/api-error.ts";
+import type { Client } from "../../../adapters/client/client.ts";
 
 interface Thing {
   id: string;
@@ -104,3 +112,76 @@ test.each([1, 2, 4, 5, 6, 7, 40])(
     expect(message.endsWith(", and more.")).toBe(count > 5);
   },
 );
+
+describe("a name that may have been meant", () => {
+  const refusal = (code: string, detail: string, pointers: string[] = []): ApiError => {
+    const errors = pointers.map((pointer) => ({ pointer, message: "No." }));
+    return new ApiError({ type: "about:blank", title: "No.", status: 404, detail, code, errors });
+  };
+  const page = (...names: string[]) => ({
+    list: () => Promise.resolve({ items: names.map((name) => ({ name })), next_cursor: null }),
+  });
+  const client = { modules: page("web", "webs"), assignments: page("all"), secrets: page("key") };
+  const suggest = (names: TypedNames, error: unknown): Promise<unknown> =>
+    withSuggestion({ client: client as unknown as Client }, names, () => Promise.reject(error)).catch(
+      (fault: unknown) => fault,
+    );
+
+  test.each<[string, TypedNames, ApiError, string]>([
+    [
+      "of what is not there",
+      { module: "wbe" },
+      refusal("NOT_FOUND", "No wbe."),
+      'No wbe. Did you mean "web"?',
+    ],
+    [
+      "of one of several",
+      { module: ["web", "alll"], assignment: "al" },
+      refusal("NOT_FOUND", "No al."),
+      'No al. Did you mean "all"?',
+    ],
+    [
+      "of one with a revision",
+      { module: ["wbe@3"] },
+      refusal("NOT_FOUND", "No wbe."),
+      'No wbe. Did you mean "web"?',
+    ],
+    [
+      "of what is no name",
+      { secret: "kei" },
+      refusal("VALIDATION_FAILED", "No.", ["/name"]),
+      'There is no secret "kei". Did you mean "key"?',
+    ],
+    [
+      "of a module in a list",
+      { module: ["wbe"] },
+      refusal("VALIDATION_FAILED", "No.", ["/modules/0", "/remove_modules/12"]),
+      'There is no module "wbe". Did you mean "web"?',
+    ],
+  ])("is told %s", async (_, names, error, told) => {
+    expect(await suggest(names, error)).toMatchObject({ code: "NOT_FOUND", status: 404, message: told });
+  });
+
+  test.each<[string, TypedNames, unknown]>([
+    [
+      "there is one of that name, and another near it",
+      { module: "web" },
+      refusal("NOT_FOUND", "No agent web."),
+    ],
+    ["something else is not there", { module: "wbe" }, refusal("NOT_FOUND", "No agent x.")],
+    ["no name is near it", { module: "zzzz" }, refusal("NOT_FOUND", "No zzzz.")],
+    [
+      "something else is wrong, too",
+      { module: "wbe" },
+      refusal("VALIDATION_FAILED", "No.", ["/name", "/limit"]),
+    ],
+    [
+      "what begins with a name is wrong",
+      { module: "wbe" },
+      refusal("VALIDATION_FAILED", "No.", ["/names/0"]),
+    ],
+    ["it is refused for another reason", { module: "wbe" }, refusal("IN_USE", "wbe is used.")],
+    ["it is no refusal", { module: "wbe" }, new UsageError("wbe")],
+    ["nothing was named", {}, refusal("NOT_FOUND", "No wbe.")],
+  ])("is none where %s", async (_, names, error) => expect(await suggest(names, error)).toBe(error));
+});

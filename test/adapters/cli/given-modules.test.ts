@@ -68,6 +68,18 @@ describe("a folder of modules", () => {
       [],
       /a\.yaml and \S+b\.yaml are both the module a\.\n$/,
     ],
+    [
+      "has a module twice, in quotes",
+      { "a.yaml": 'name: "a"\nresources: []\n', "b.yaml": module("a"), "c.yaml": module("b") },
+      [],
+      /a\.yaml and \S+b\.yaml are both the module a\.\n$/,
+    ],
+    [
+      "has a module twice, in other quotes",
+      { "a.yaml": "resources: []\nname:\t'a'\n", "b.yaml": module("a") },
+      [],
+      /a\.yaml and \S+b\.yaml are both the module a\.\n$/,
+    ],
     ["has a link", { "a.yaml": module("a") }, ["link"], /link\.yaml: Links are not followed/],
   ])("that %s is refused before anything is uploaded", async (_, files, also, told) => {
     const line = await startSignedIn();

@@ -72,6 +72,57 @@ describe("the log of a process", () => {
     expect(sink.fault()).toBe("EDQUOT");
   });
 
+  /** What takes pieces when it is told to. */
+  function heldOutput() {
+    const open: (() => void)[] = [];
+    let text = "";
+    const sink = new LogSink(() => (bytes, done) => {
+      open.push(() => {
+        text += Buffer.from(bytes).toString();
+        done(null, bytes.length);
+      });
+    });
+    const take = (): void => open.splice(0).forEach((each) => each());
+    return { sink, take, written: () => text };
+  }
+
+  it("may be as long as it likes, as long as it is taken", () => {
+    const { sink, take, written } = heldOutput();
+    const line = `${"x".repeat(99_999)}\n`;
+    for (let n = 0; n < 50; n++) {
+      sink.write(line);
+      take();
+      expect(sink.fault()).toBeNull();
+    }
+    // Two at a time: the second waits for the first.
+    for (let n = 0; n < 50; n++) {
+      sink.write(line);
+      sink.write(line);
+      take();
+      take();
+      expect(sink.fault()).toBeNull();
+    }
+    expect(written()).toBe(line.repeat(150));
+  });
+
+  it("says that lines are lost until it has told how many, whatever is written meanwhile", () => {
+    const { sink, take, written } = heldOutput();
+    sink.write("first\n");
+    sink.write(`${"x".repeat(1_048_575)}\n`);
+    sink.write("lost\n");
+    expect(sink.fault()).toBe("EAGAIN");
+    take();
+    // The first is out, and the loss is not told yet.
+    expect(sink.fault()).toBe("EAGAIN");
+    sink.write("last\n");
+    take();
+    expect(sink.fault()).toBeNull();
+    take();
+    const [first, loss, long, last] = written().split("\n");
+    expect([first, long?.length, last]).toEqual(["first", 1_048_575, "last"]);
+    expect(JSON.parse(loss!)).toMatchObject({ lines: 1, reason: "EAGAIN" });
+  });
+
   it("waits for a slow reader within bounds, goes on when it reads again, and says how much is missing", async () => {
     const fd = openPipe();
     const sink = new LogSink(() => toFile(fd));
