@@ -64,3 +64,12 @@ test("names that a shell or a command would take for something else are not told
   const { stdout } = await runIn(folder, ["complete", "zsh", "--", "agents", "show", ""]);
   expect(stdout).toBe("nothing\nweb-1\tpending\nü-2\tpending\n");
 });
+
+test("profiles are told by their files, and nothing else that lies there", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "home", "profiles"), { recursive: true });
+  for (const name of ["lab.json", "lab.json.4711", "b.c.json", "notes", "old.jsonx"])
+    writeFileSync(join(folder, "home", "profiles", name), "{}");
+  const { stdout } = await runIn(folder, ["complete", "zsh", "--", "use", ""]);
+  expect(stdout.trimEnd().split("\n").toSorted()).toEqual(["b.c", "default", "lab", "nothing"]);
+});

@@ -116,10 +116,32 @@ describe("a stored profile", () => {
 
   it("with a pin that can't be read is damaged, not without one", async () => {
     const line = await startSignedIn();
-    writeProfile(line, { ...readProfile(line), orchestrator_keys: { [line.server.url]: "abc" } });
-    expect(await line.run("whoami")).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("CONFIGURATION_INVALID"),
+    const profile = readProfile(line);
+    const key = keyOf(line.server);
+    const { url } = line.server;
+    const damages = [{ [url]: "abc" }, { [url]: key.toUpperCase() }, { [url]: [key] }, { [url]: null }];
+    for (const orchestrator_keys of [...damages, [], [key], key, null, 0, true]) {
+      writeProfile(line, { ...profile, orchestrator_keys });
+      expect(await line.run("whoami"), JSON.stringify(orchestrator_keys)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("CONFIGURATION_INVALID"),
+      });
+    }
+  });
+
+  it("keeps the pin that another command made meanwhile", async () => {
+    const line = await startSignedIn();
+    const { orchestrator_keys: _, ...profile } = readProfile(line);
+    const [before, meanwhile] = ["a".repeat(64), "b".repeat(64)];
+    writeProfile(line, { ...profile, orchestrator_keys: { "http://before.example": before } });
+    const other = { "http://before.example": before, "http://meanwhile.example": meanwhile };
+    const said = (stderr: string): void => {
+      if (stderr.includes("proved the key")) writeProfile(line, { ...profile, orchestrator_keys: other });
+    };
+    expect(await runIn(line.folder, ["login"], line.server.url, "", said)).toMatchObject({ code: 0 });
+    expect(readProfile(line)["orchestrator_keys"]).toEqual({
+      ...other,
+      [line.server.url]: keyOf(line.server),
     });
   });
 });

@@ -14,7 +14,7 @@ import { openSigner } from "../../../adapters/cli/sign-in-key.ts";
 import { makeFile } from "../../../adapters/cli/work/new-file.ts";
 import { runIn } from "../../support/command-line.ts";
 import { failingAt } from "../../support/failing-files.ts";
-import { limitWrites } from "../../support/small-disk.ts";
+import { failCall, limitWrites } from "../../support/small-disk.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const before = "the old keys\n";
@@ -41,6 +41,18 @@ test("a disk that is full in the middle leaves the old text, and nothing beside 
   expect(() => replacePrivateFile(path, after, `${path}.${process.pid}`)).toThrow("ENOSPC");
   end();
   expect(readFileSync(path, "utf8")).toBe(before);
+  expect(readdirSync(folder)).toEqual(["secrets.key"]);
+});
+
+test.each([
+  ["the text", 1, before],
+  ["the name", 2, after],
+])("where a disk does not keep %s, that is told", (_, call, left) => {
+  const { folder, path } = fileOf();
+  const { end } = failCall("fsyncSync", call);
+  expect(() => replacePrivateFile(path, after)).toThrow("EIO");
+  end();
+  expect(readFileSync(path, "utf8")).toBe(left);
   expect(readdirSync(folder)).toEqual(["secrets.key"]);
 });
 

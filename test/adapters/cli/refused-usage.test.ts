@@ -65,3 +65,21 @@ test.each([
   expect(stderr).toContain(told);
   expect(sent).toEqual([]);
 });
+
+test("what stands behind -- is the command's of a machine, and asks for no JSON", async () => {
+  const folder = temporaryFolder();
+  const told = async (line: string): Promise<string> => (await runIn(folder, line.split(" "))).stderr;
+  for (const words of ["--json", "-o json", "--output json", "--output=json", "-ojson"]) {
+    expect(await told(`run -- tool ${words}`)).toBe("fleetwright: Give --on or --agent.\n");
+    expect(JSON.parse(await told(`run ${words} -- tool`))).toMatchObject({ code: "USAGE", exit_code: 2 });
+  }
+});
+
+test.each(["--help", "--version", "agents --help", "agents list --help"])(
+  "%s is no failure, also for programs",
+  async (words) => {
+    const { code, stdout, stderr } = await runIn(temporaryFolder(), ["--json", ...words.split(" ")]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).not.toBe("");
+  },
+);
