@@ -162,3 +162,89 @@ test.each([
   expect(told).toMatchObject({ code, stderr: "" });
   expect(sent.map(({ to }) => to)).toEqual(["POST /state/runs"]);
 });
+
+test.each([
+  [{ matched: 5, ungrouped: 2, groups: [3] }, [], "2 agents ended in other ways still."],
+  [
+    { matched: 6, ungrouped: 2, groups: [2, 1] },
+    ["1 agent: not begun"],
+    "2 agents ended in other ways still.",
+  ],
+  [{ matched: 5, ungrouped: 0, groups: [3] }, ["2 agents: not begun"], undefined],
+  [{ matched: 3, ungrouped: 0, groups: [3] }, [], undefined],
+])(
+  "of a run of %j those that were not begun are told apart from the others",
+  async (counts, left, others) => {
+    const { matched, ungrouped } = counts;
+    const groups = counts.groups.map((count) => ({
+      count,
+      agents: [{ name: "a" }],
+      status: "failed",
+      output: [],
+    }));
+    const run = { rollout_id: id, kind: "run", status: "failed", matched, counts: {}, groups, ungrouped };
+    recordAnswers(() => Response.json(run));
+    const { stdout } = await runIn(temporaryFolder(), ["runs", "show", id], "http://fleet.example");
+    expect(stdout.match(/^\d+ agents?: .*$/gm) ?? []).toEqual(left);
+    expect(/^.* in other ways still\.$/m.exec(stdout)?.[0]).toBe(others);
+  },
+);
+
+test("a command runs on no machine where one that was named is none", async () => {
+  const sent = recordAnswers(({ to, input }) => {
+    if (to.startsWith("POST")) return Response.json({});
+    const { name } = input as { name?: string };
+    const items =
+      name === "web-1" ? [{ node_id: "1".repeat(32), name, hostname: "h", status: "approved" }] : [];
+    return Response.json({ items, next_cursor: null });
+  });
+  const line = ["run", "--agent", "web-1", "--agent", "wbe-2", "--", "reboot"];
+  const told = await runIn(temporaryFolder(), line, "http://fleet.example");
+  expect(told).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('There is no agent "wbe-2".') as string,
+  });
+  expect(sent.filter(({ to }) => to.startsWith("POST"))).toEqual([]);
+});
+
+test("who watches sees the end of a rollout, though the server was gone when it was asked for it", async () => {
+  const running = { ...toRollout([{ count: 1 }], "apply"), status: "running", finished_at: undefined };
+  let opened = 0;
+  let isGone = false;
+  const event = (item: object): string => `id: 1\ndata: ${JSON.stringify(item)}\n\n`;
+  recordAnswers(({ to }) => {
+    if (to.endsWith("/changes")) return Response.json({ items: [], next_cursor: null });
+    if (to !== "GET /events") {
+      if (isGone) throw new TypeError("fetch failed");
+      return Response.json(opened < 2 ? running : toRollout([{ count: 1 }], "apply"));
+    }
+    opened += 1;
+    const type = "rollout.finished";
+    const finished = { type: "event", event: { event_type: type, summary: "x" } };
+    isGone = false;
+    const first = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => controller.enqueue(Buffer.from(event({ type: "position" }))),
+        async pull(controller) {
+          // Once the first item was looked at.
+          await new Promise((resolve) => setTimeout(resolve, 100));
+          isGone = true;
+          controller.enqueue(Buffer.from(event(finished)));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    if (opened === 1) return new Response(first);
+    if (opened === 2) return new Response(event({ type: "position" }));
+    return Response.json(
+      { code: "NOT_FOUND", status: 404, detail: "Enough.", title: "Enough." },
+      { status: 404 },
+    );
+  });
+  const told = await runIn(temporaryFolder(), ["rollouts", "watch", id], "http://fleet.example");
+  expect(told).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("apply succeeded on 1 of 1 agent") as string,
+  });
+});
