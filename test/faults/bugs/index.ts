@@ -32,6 +32,7 @@ import { missedBugs } from "./missed-bugs.ts";
 import { momentBugs } from "./moment-bugs.ts";
 import { opsBugs } from "./ops-bugs.ts";
 import { outboundBugs } from "./outbound-bugs.ts";
+import { outerRoomBugs } from "./outer-room-bugs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { programBugs } from "./program-bugs.ts";
 import { promiseBugs } from "./promise-bugs.ts";
@@ -95,6 +96,7 @@ export const bugs: readonly Bug[] = [
   ...momentBugs,
   ...opsBugs,
   ...outboundBugs,
+  ...outerRoomBugs,
   ...ownRestartBugs,
   ...programBugs,
   ...promiseBugs,
