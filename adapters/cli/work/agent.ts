@@ -102,7 +102,7 @@ function withPlace(error: unknown, places: ReadConfig["places"]): unknown {
   return new OrchestratorError(code, { message: `${place}: ${message}`, details, cause: error });
 }
 
-/** Adds what the file says. A way to the server that was given replaces that of the file, and a token its file. */
+/** Adds what the file says. A way to the server that was given replaces that of the file. */
 async function withConfig(
   { context, options: { url } }: AgentCall,
   given: AgentOptions,
@@ -114,7 +114,6 @@ async function withConfig(
     delete file.url;
     delete file.discover;
   }
-  if (given.token !== undefined) delete file.tokenFile;
   const { commands = true, terminals = true, ...others } = given;
   const places = new Map([...read.places].filter(([name]) => !(name in others)));
   const options = {

@@ -6,6 +6,7 @@ import type { Storage } from "fleetwright";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
 import { runIn, startCommandLine, type CommandLine, type CommandResult } from "../../support/command-line.ts";
+import { recordAnswers } from "../../support/sent-requests.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const oldBackup = join(import.meta.dirname, "../../storage/golden/v1/fleet.backup");
@@ -51,6 +52,31 @@ describe("a backup of a running server", () => {
     expect((await runIn(user, ["modules", "list"])).stdout).toContain("motd");
     expect(await runIn(user, ["audit", "verify"])).toMatchObject({ code: 0 });
     expect((await runIn(user, ["audit", "list"])).stdout).toContain("storage.backedUp");
+  });
+
+  it("is restored above the epoch that is said, or above its own", async () => {
+    const { file, print, server } = await backedUp();
+    const epochOf = async (...words: string[]): Promise<number> => {
+      const dataDir = join(temporaryFolder(), "restored");
+      await print("restore", file, "--data-dir", dataDir, "--url", server.url, ...words);
+      const storage = new FileStorage({ folder: dataDir });
+      await using restored = await startServer({ storage, listen: { port: 0 } });
+      return (await restored.orchestrator.restores.get(systemCaller)).epoch!.number;
+    };
+    const [after, own] = [7_000_000_000_000_000, await epochOf()];
+    expect(own).toBeLessThan(after);
+    expect(await epochOf("--epoch-after", String(after))).toBeGreaterThan(after);
+    expect(await epochOf("--epoch-after", "0")).toBeGreaterThanOrEqual(own);
+  });
+
+  it("is kept only where it is of the server whose key is pinned", async () => {
+    const [line, other] = [await backedUp(), await backedUp()];
+    recordAnswers(({ to }, send) => (to === "GET /backup" ? new Response(readFileSync(other.file)) : send()));
+    const path = join(line.folder, "another.backup");
+    const refused = await line.run("backup", path);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("ORCHESTRATOR_KEY_CHANGED");
+    expect(readdirSync(line.folder).filter((name) => name.includes("another"))).toEqual([]);
   });
 
   it("is an Admin's business", async () => {

@@ -36,6 +36,12 @@ const reaching: [what: string, output: string, drawn: string][] = [
   ["the keys beside the cursor", `a${esc}[?12;25hb`, `a${esc}[?25hb`],
   ["the memory of keys", `a${esc}_Gf=100;AAAA${st}b${esc}^x${st}c${esc}Xx${st}d`, "abcd"],
   ["a title that never ends, and what follows is drawn", `a${esc}]0;title\nb\u0090q\nc`, "a\nb\nc"],
+  [
+    "a title that another sequence cuts short",
+    `a${esc}]0;title${esc}[31mb${esc}]0;t${esc}7c`,
+    `a${esc}[31mb${esc}7c`,
+  ],
+  ["a title that another title cuts short", `a${esc}]0;t${esc}]0;u${esc}${esc}_x${bel}b`, "ab"],
   ["a sequence without end", `a${esc}[${"1;".repeat(10_000)}mb`, "ab"],
 ];
 

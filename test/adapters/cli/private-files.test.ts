@@ -107,7 +107,10 @@ test("a new file on a disk that is full is told by its name, and nothing stays o
   expect(readdirSync(dirname(path))).toEqual([]);
 });
 
-test("a new file whose name can't be made durable is not there, and may be made again", async () => {
+test.each([
+  ["text", false],
+  ["name", true],
+])("a new file whose %s can't be made durable is not there, and may be made again", async (_, isOfFolder) => {
   const folder = temporaryFolder();
   const path = join(folder, "fleet.backup");
   const handle = await open(folder, "r");
@@ -115,7 +118,8 @@ test("a new file whose name can't be made durable is not there, and may be made 
   await handle.close();
   const { sync } = prototype;
   const failing = vi.spyOn(prototype, "sync").mockImplementation(async function (this: typeof handle) {
-    if ((await this.stat()).isDirectory()) throw Object.assign(new Error("EIO"), { code: "EIO" });
+    if ((await this.stat()).isDirectory() === isOfFolder)
+      throw Object.assign(new Error("EIO"), { code: "EIO" });
     await sync.call(this);
   });
   onTestFinished(() => failing.mockRestore());

@@ -53,6 +53,15 @@ test.each([
   [`${window} --duration 5`, pair],
   [`${window} --for 2h --time-zone UTC`, pair],
   [`${window} --cron @daily --time-zone UTC`, pair],
+  ["agent --url http://a --root=", "--root is empty."],
+  ["agent --url http://a --state-dir=", "--state-dir is empty."],
+  ["agent", "--url or --discover is missing"],
+  ["agent --url a", '"a" is no ws, wss, http or https address.'],
+  ["agent --url http://a --discover", "--url and --discover are two ways to the same end: give one."],
+  ["agent --discover 0", "--discover takes a UDP port, 1 to 65535."],
+  ["agent --discover 65536", "--discover takes a UDP port, 1 to 65535."],
+  ["terminal replay 0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11 --speed 0", "--speed must be a number above 0."],
+  ["terminal replay 0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11 --speed x", "--speed must be a number above 0."],
   ["man agents --write none", "--write writes all pages: name no command."],
 ])("%s is refused before anything is asked", async (line, told) => {
   const sent = recordAnswers(refuseWrite);
@@ -83,3 +92,18 @@ test.each(["--help", "--version", "agents --help", "agents list --help"])(
     expect(stdout).not.toBe("");
   },
 );
+
+test.each([
+  ["url = http://b\n", "--url http://a"],
+  ["discover = true\n", "--url http://a"],
+  ["discover = 4747\n", "--url http://a"],
+  ["url = http://b\n", "--discover"],
+  ["discover = 4747\n", "--discover"],
+])("an agent whose file says %j takes %s in its place", async (file, words) => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, "agent.conf"), file);
+  const line = ["agent", "--config", join(folder, "agent.conf"), ...words.split(" "), "--token", "t"];
+  const { code, stderr } = await runIn(folder, line);
+  // The way to the server is good; a token without its key is not.
+  expect([code, stderr]).toEqual([2, expect.stringContaining("An enrolment token needs --orchestrator-key")]);
+});
