@@ -12,6 +12,10 @@ const rows: readonly [string, LocalEnd | null, readonly string[] | null, boolean
   ["http://127.0.0.1:4748", end("::ffff:127.0.0.1", 4748), null, true],
   ["http://localhost:4748", end("127.0.0.1", 4748), null, true],
   ["http://localhost.:4748", end("::1", 4748), null, true],
+  // The dot of the root makes no other name of it.
+  ["http://localhost.:4749", end("::1", 4748), null, false],
+  ["https://fleet.example.", null, ["fleet.example"], true],
+  ["https://rogue.example.", null, ["fleet.example"], false],
   ["http://a.localhost:4748", end("::1", 4748), null, true],
   ["http://a.localhost:4749", end("::1", 4748), null, false],
   ["http://localhost:4748", end("192.0.2.1", 4748), null, false],

@@ -2,7 +2,9 @@
 import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ReadyFile } from "../../../adapters/cli/work/ready-file.ts";
+import { systemClock } from "fleetwright";
+import { OwnedStorage, ReadyFile } from "../../../adapters/cli/work/ready-file.ts";
+import { schema } from "../../support/file-storages.ts";
 import { RecordingLogger } from "../../support/recording-logger.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -37,6 +39,20 @@ it("of the next server is not removed by the one before", () => {
   expect(existsSync(path)).toBe(true);
   second.remove(logger);
   expect(existsSync(path)).toBe(false);
+});
+
+it("that can't be removed at the start leaves the data folder to the next server", async () => {
+  const folder = temporaryFolder();
+  const options = { folder: join(folder, "data"), clock: systemClock, logger: new RecordingLogger() };
+  const refused = new OwnedStorage(options, () => {
+    throw new Error("something else is there");
+  });
+  await expect(refused.open(schema)).rejects.toThrow("something else is there");
+  let opened = 0;
+  const next = new OwnedStorage(options, () => (opened += 1));
+  await next.open(schema);
+  expect(opened).toBe(1);
+  await next.close();
 });
 
 it("that can't be removed is told in the log", () => {

@@ -126,6 +126,7 @@ fleetwright: The folder has a fault. Nothing was changed.
     });
     const pruned = await line.run("sync", "apply", folder, "--prune", "--allow-empty");
     expect(pruned.stdout).toContain("Done: 7 removed\n");
+    expect(pruned.stderr).toBe("");
     expect(await planned(line, folder)).toMatchObject({ code: 0, removals: [] });
     expect(await line.print("modules", "list")).toContain("other");
   });

@@ -1,7 +1,8 @@
 /** Files of a fleet folder: what a server calls a module never becomes a file elsewhere. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { writeFolder } from "../../../adapters/sync/write-folder.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -44,6 +45,22 @@ it("leaves nothing of a file that could not be put into its place", async () => 
     "modules",
     "modules/web.yaml",
   ]);
+});
+
+it("puts no file into its place that the disk does not keep", async () => {
+  const folder = join(temporaryFolder(), "fleet");
+  const files = ["fleet.yaml", "modules/web.yaml"].map((path) => ({ path, text: "old" }));
+  await writeFolder(folder, files, { overwrite: false });
+  const handle = await open(join(folder, "fleet.yaml"), "r");
+  const prototype = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const broken = Object.assign(new Error("EIO"), { code: "EIO" });
+  const failing = vi.spyOn(prototype, "sync").mockRejectedValue(broken);
+  onTestFinished(() => failing.mockRestore());
+  for (const { path } of files)
+    await expect(writeFolder(folder, [{ path, text: "new" }], { overwrite: true })).rejects.toThrow("(EIO)");
+  for (const { path, text } of files) expect(readFileSync(join(folder, path), "utf8")).toBe(text);
+  expect(readdirSync(folder, { recursive: true })).toHaveLength(3);
 });
 
 it("leaves no file of entries of an export before, and everything else as it was", async () => {

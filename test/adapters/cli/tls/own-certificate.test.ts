@@ -49,6 +49,19 @@ test("is taken by who trusts its authority, under each name of the machine and n
   await expect(ask(own, "other.example")).rejects.toMatchObject({ code: "ERR_TLS_CERT_ALTNAME_INVALID" });
 });
 
+test("is good a day before it is made, for clocks that are behind, and so is its authority", async () => {
+  const nowMs = Date.parse("2030-03-01T12:00:00Z");
+  const { own, folder } = scene(nowMs);
+  const { cert } = await own.read();
+  for (const [text, days] of [
+    [cert, 90],
+    [readFileSync(join(folder, "ca.pem"), "utf8"), 3_650],
+  ] as const) {
+    const { validFrom, validTo } = new X509Certificate(text);
+    expect([Date.parse(validFrom), Date.parse(validTo)]).toEqual([nowMs - dayMs, nowMs + days * dayMs]);
+  }
+});
+
 test("is kept in private files, and is the same at the next start", async () => {
   const { own, make, folder } = scene();
   const first = await own.read();
