@@ -35,6 +35,20 @@ function readAll(fd: number): string {
   }
 }
 
+/** What takes pieces when it is told to. */
+function heldOutput() {
+  const open: (() => void)[] = [];
+  let text = "";
+  const sink = new LogSink(() => (bytes, done) => {
+    open.push(() => {
+      text += Buffer.from(bytes).toString();
+      done(null, bytes.length);
+    });
+  });
+  const take = (): void => open.splice(0).forEach((each) => each());
+  return { sink, take, written: () => text };
+}
+
 describe("the log of a process", () => {
   it("is written in its order", async () => {
     const fd = openPipe();
@@ -71,20 +85,6 @@ describe("the log of a process", () => {
     sink.write("a\n");
     expect(sink.fault()).toBe("EDQUOT");
   });
-
-  /** What takes pieces when it is told to. */
-  function heldOutput() {
-    const open: (() => void)[] = [];
-    let text = "";
-    const sink = new LogSink(() => (bytes, done) => {
-      open.push(() => {
-        text += Buffer.from(bytes).toString();
-        done(null, bytes.length);
-      });
-    });
-    const take = (): void => open.splice(0).forEach((each) => each());
-    return { sink, take, written: () => text };
-  }
 
   it("may be as long as it likes, as long as it is taken", () => {
     const { sink, take, written } = heldOutput();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Counts, Operation, Recap, ResourceResult } from "fleetwright";
-import { diffText } from "../../../lib/state/text-diff.ts";
 import { describeTotals } from "../../../adapters/cli/show-groups.ts";
 import { describeCounts, describeNext, describeResults } from "../../../adapters/cli/show-results.ts";
 import { exitCodeOf } from "../../../adapters/cli/wait.ts";
+import { diffText } from "../../../lib/state/text-diff.ts";
 
 const result = (id: string, more: Partial<ResourceResult>): ResourceResult => ({
   resource_id: id,
