@@ -306,6 +306,13 @@ export const outerRoomBugs: readonly Bug[] = [
     tests: ["test/adapters/cli/tls/own-certificate.test.ts"],
   },
   {
+    name: `a first change that is sent twice is carried out twice`,
+    file: "adapters/client/client.ts",
+    from: `(token !== null || signer !== undefined)`,
+    to: `token !== null`,
+    tests: ["test/adapters/client/first-call.test.ts"],
+  },
+  {
     name: `an exported file is in its place before it is on disk`,
     file: "adapters/sync/write-folder.ts",
     from: `    await file.sync();\n`,
