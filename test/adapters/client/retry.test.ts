@@ -4,7 +4,7 @@ import { systemCaller } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import type { Fetch } from "fleetwright/client";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { pause } from "../../../adapters/client/retry.ts";
+import { pause, unlessAborted } from "../../../adapters/client/retry.ts";
 import { serve } from "../../support/server.ts";
 import { waitFor } from "../../support/wait-for.ts";
 
@@ -229,4 +229,13 @@ describe("against a server", () => {
       role: "Admin",
     });
   });
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ["is there", () => Promise.resolve("x")],
+  ["has failed", () => Promise.reject(new Error("x"))],
+])("a wait for what %s leaves nothing at the signal that could have ended it", async (_, work) => {
+  const { signal } = new AbortController();
+  await unlessAborted(work(), signal).catch(() => {});
+  await waitFor(() => expect(getEventListeners(signal, "abort")).toEqual([]));
 });
