@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FollowedEpoch } from "../../lib/agent/followed-epoch.ts";
@@ -34,6 +34,21 @@ describe("FollowedEpoch", () => {
       expect(() => each.follow(key, epoch(5))).toThrow(superseded);
       each.follow(key, epoch(9));
     }
+  });
+
+  it("writes down each epoch once, however often the agent connects", () => {
+    const { open, path } = scene();
+    const followed = open();
+    const writes: bigint[] = [];
+    for (const number of [5, 5, 5, 6, 6]) {
+      followed.follow(key, epoch(number));
+      writes.push(statSync(path("epoch.json"), { bigint: true }).ctimeNs);
+    }
+    open().follow(key, epoch(6));
+    writes.push(statSync(path("epoch.json"), { bigint: true }).ctimeNs);
+    const [first, , , second] = writes;
+    expect(writes).toEqual([first, first, first, second, second, second]);
+    expect(second).not.toBe(first);
   });
 
   it("orders two of one number by their ids, whichever it saw first", () => {

@@ -30,6 +30,48 @@ describe("loadIdentity", () => {
     expect(context.logger.of("warn")).toHaveLength(1);
   });
 
+  it.each<[mode: number, isOpen: boolean]>([
+    [0o600, false],
+    [0o400, false],
+    [0o700, false],
+    [0o640, true],
+    [0o620, true],
+    [0o610, true],
+    [0o604, true],
+    [0o602, true],
+    [0o601, true],
+    [0o660, true],
+  ])("of keys with mode %o tells that others could use them, and ends that: %j", (mode, isOpen) => {
+    const context = contextIn(temporaryFolder());
+    loadIdentity(context);
+    const path = join(context.stateDir, "identity.json");
+    chmodSync(path, mode);
+    for (let start = 0; start < 2; start += 1) loadIdentity(context);
+    expect(statSync(path).mode & 0o777).toBe(isOpen ? 0o600 : mode);
+    expect(context.logger.lines.map(({ fields }) => fields)).toEqual(
+      isOpen ? [{ path, mode: mode.toString(8) }] : [],
+    );
+  });
+
+  it("gives the keys of a version that wrote no checksum one, and then notices damage", () => {
+    const context = contextIn(temporaryFolder());
+    const { node_id } = loadIdentity(context);
+    const path = join(context.stateDir, "identity.json");
+    const sealed = readFileSync(path, "utf8");
+    const { crc32: _none, ...plain } = JSON.parse(sealed) as Record<string, unknown>;
+    writeFileSync(path, JSON.stringify(plain), { mode: 0o600 });
+    expect(loadIdentity(context).node_id).toBe(node_id);
+    expect(readFileSync(path, "utf8")).toBe(sealed);
+    writeFileSync(
+      path,
+      sealed.replace(
+        /("signing_seed":\s*")(.)/,
+        (_, name: string, digit: string) => `${name}${digit === "0" ? "1" : "0"}`,
+      ),
+    );
+    expect(() => loadIdentity(context)).toThrow(expect.objectContaining({ code: "STORAGE_CORRUPT" }));
+  });
+
   it("refuses damaged keys, and tells nothing of them", () => {
     const context = contextIn(temporaryFolder());
     loadIdentity(context);

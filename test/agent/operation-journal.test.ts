@@ -110,6 +110,20 @@ describe("OperationJournal", () => {
     expect(restart().isForgotten(uuid(asked), true)).toBe(isGone);
   });
 
+  it.each<[order: string, place: (at: number) => number]>([
+    ["rising", (at) => at],
+    ["falling", (at) => 999 - at],
+    ["mixed", (at) => (at * 7) % 1000],
+  ])("says the same of ids that were acknowledged in %s order", (_order, place) => {
+    const { restart, stateDir } = begin();
+    const known = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, at) => [uuid(2000 + 2 * place(at)), notAfter]),
+    );
+    writeFileSync(join(stateDir, "acknowledged.json"), JSON.stringify({ version: 1, operations: known }));
+    const asked = [1, 2199, 2201, 3997, 3999];
+    expect(asked.filter((number) => restart().isForgotten(uuid(number), true))).toEqual([1, 2199]);
+  });
+
   it("ends what was cut off as interrupted, with the results so far", () => {
     const { journal, clock, restart } = begin();
     accept(journal, 1);

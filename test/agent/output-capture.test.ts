@@ -64,6 +64,29 @@ describe("OutputCapture", () => {
     expect(capture.all()[0]).toMatchObject({ truncated: true, text: "x".repeat(256 * kib) });
   });
 
+  it.each<[what: string, fill: (capture: OutputCapture) => void]>([
+    ["a stream", (capture) => capture.add(piece("a", "stdout", "x".repeat(256 * kib + 1)))],
+    [
+      "an operation",
+      (capture) => {
+        for (let at = 0; at < 30; at += 1) capture.add(piece(`r${at}`, "stdout", "x".repeat(200 * kib)));
+        capture.add(piece("a", "stdout", "x"));
+      },
+    ],
+  ])(
+    "tells nothing more of what is past the bound of %s, and does not forget that it was cut",
+    (_what, fill) => {
+      const capture = new OutputCapture(new Redactor([Buffer.from("a secret of ours")]));
+      fill(capture);
+      capture.takeFresh();
+      const before = capture.all().find(({ resource_id }) => resource_id === "a");
+      for (const text of ["y", "", "a secret", "z"]) capture.add(piece("a", "stdout", text));
+      expect(capture.takeFresh()).toEqual([]);
+      const after = capture.all().find(({ resource_id }) => resource_id === "a");
+      expect([after, after?.truncated]).toEqual([before, true]);
+    },
+  );
+
   it("keeps no more than 4 MiB of an operation", () => {
     const capture = new OutputCapture();
     for (let at = 0; at < 30; at += 1) capture.add(piece(`r${at}`, "stdout", "x".repeat(200 * kib)));

@@ -81,6 +81,49 @@ describe.runIf(process.platform === "linux")("what the owner of a machine adds",
     expect(await custom.collect(never)).toEqual({});
   });
 
+  test("is believed where it is root's or the agent's own, and no one else's", async () => {
+    const { getuid } = process;
+    if (getuid === undefined || getuid() !== 0) return;
+    const { custom, put } = begin();
+    const own = 12_345;
+    const owners = { roots: 0, own, others: own + 1 };
+    for (const [name, uid] of Object.entries(owners)) chownSync(put(`${name}.prom`, `${name} 1\n`), uid, 0);
+    const namesAs = async (uid: number): Promise<string[]> => {
+      process.getuid = () => uid;
+      try {
+        return Object.keys(await custom.collect(never)).sort();
+      } finally {
+        process.getuid = getuid;
+      }
+    };
+    expect(await namesAs(own)).toEqual(["custom.own", "custom.roots"]);
+    expect(await namesAs(0)).toEqual(["custom.roots"]);
+  });
+
+  test.each<[mode: number, isProgram: boolean]>([
+    [0o700, true],
+    [0o744, true],
+    [0o500, true],
+    [0o610, false],
+    [0o601, false],
+    [0o655, false],
+    [0o644, false],
+  ])("with mode %o: that it is run is %j", async (mode, isProgram) => {
+    const { custom, put, logger } = begin();
+    put("program", program("echo program 1"), mode);
+    expect(await custom.collect(never)).toEqual(isProgram ? { "custom.program": 1 } : {});
+    expect(logger.lines).toEqual([]);
+  });
+
+  test.each([0o777, 0o775, 0o757])(
+    "is nothing to tell of where an empty folder has mode %o",
+    async (mode) => {
+      const { custom, folder, logger } = begin();
+      chmodSync(folder, mode);
+      expect([await custom.collect(never), logger.lines]).toEqual([{}, []]);
+    },
+  );
+
   test("may be just as many files as are read, and one of just as many bytes", async () => {
     const { custom, put, logger } = begin();
     for (let file = 10; file < 59; file += 1) put(`${file}.prom`, `f${file} 1\n`);

@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   rmSync,
   statSync,
@@ -166,6 +167,25 @@ test("what a write that failed left of a segment spoils none of what is written 
   expect(numbers(open(folder).backlog)).toEqual([1, 2]);
 });
 
+test("samples of a time that has not come are dropped where they wait in memory, too", () => {
+  const folder = join(temporaryFolder(), "metrics");
+  const { backlog } = open(folder);
+  fill(backlog, 1, 2);
+  // What stands on the disk is older than what waits.
+  const away = `${folder}-away`;
+  renameSync(folder, away);
+  writeFileSync(folder, "");
+  for (const n of [3, 4, 900, 901]) backlog.add(sample(n));
+  backlog.dropAfter(sample(100).at);
+  expect([backlog.newestAt, backlog.takeGap()]).toEqual([sample(4).at, true]);
+  expect(() => backlog.add(sample(4))).toThrow();
+  rmSync(folder);
+  renameSync(away, folder);
+  backlog.add(sample(5));
+  expect(numbers(backlog)).toEqual([1, 2, 3, 4, 5]);
+  expect(numbers(open(folder).backlog)).toEqual([1, 2, 3, 4, 5]);
+});
+
 test("samples of a time that has not come are dropped, and those before them kept", () => {
   const { folder, backlog } = open();
   fill(backlog, 1, 300);
@@ -203,5 +223,30 @@ test.each(["a", "ä", "語", "😀"])("names of %s count by the bytes that they 
   // What an earlier process has written counts for as much.
   const again = open(folder, { bytes }).backlog;
   for (let at = 4_001; at <= 4_200; at += 1) again.add({ at, values });
+  expect(used()).toBeLessThanOrEqual(bytes);
+});
+
+test("a sample that is as old as may be is kept, and goes as soon as it is older", () => {
+  const { backlog } = open(undefined, { ageMs: sample(150).at });
+  // The first segment ends with the 120th.
+  fill(backlog, 1, 270);
+  expect([numbers(backlog)[0], backlog.takeGap()]).toEqual([1, false]);
+  fill(backlog, 271, 271);
+  expect([numbers(backlog)[0], backlog.takeGap()]).toEqual([121, true]);
+});
+
+test("what is dropped at once for want of room is a small part of what is kept, however large the samples are", () => {
+  const values = Object.fromEntries(
+    Array.from({ length: 200 }, (_, at) => [`custom.${String(at).padStart(4, "0")}${"x".repeat(180)}`, 0.1]),
+  );
+  const bytes = 2 * 1_024 * 1_024;
+  const { folder, backlog } = open(undefined, { bytes });
+  const used = (): number =>
+    readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  for (let at = 1; at <= 300; at += 1) {
+    // The names of series are written anew with each sample whose series are others.
+    backlog.add({ at, values: { ...values, [`custom.${at % 2 === 0 ? "even" : "odd"}`]: at } });
+    if (at >= 100) expect(used()).toBeGreaterThan(bytes / 2);
+  }
   expect(used()).toBeLessThanOrEqual(bytes);
 });

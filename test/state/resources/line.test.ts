@@ -156,6 +156,34 @@ test.each([
   expect(state.read(path)?.split("\n").toSorted()).toEqual(before.split("\n").toSorted());
 });
 
+test.each<[what: string, before: string, versions: object[], changes: object[]]>([
+  [
+    "as gone where nothing stood",
+    "a\nb\n",
+    [
+      { line: "new", match: "x" },
+      { line: "newer", match: "x" },
+    ],
+    [{ before: "new\nnewer", after: null }],
+  ],
+  [
+    "as what stood, also where only a later version took it",
+    "a\nx=1\nb\n",
+    [
+      { line: "new", match: "x" },
+      { line: "x=2", match: ["x", "x=*"] },
+    ],
+    [{ before: "x=2\nnew", after: "x=1" }],
+  ],
+])("a removal tells of a line %s", async (_what, before, versions, changes) => {
+  const state = new StateFixture();
+  state.write(path, before);
+  for (const version of versions) await state.run("apply", line(version));
+  for (const mode of ["plan", "apply"] as const)
+    expect((await state.run(mode, [])).results).toMatchObject([{ changes }]);
+  expect(state.read(path)).toBe(before);
+});
+
 test("what stood in a file that somebody took away does not make it again", async () => {
   const state = new StateFixture();
   state.write(path, "port=22\n");
