@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
@@ -46,6 +46,21 @@ describe("OperationRunner", () => {
     runner.submit(plan(2));
     await ended(2);
     expect(host.files.stat("/motd")).toBeNull();
+  });
+
+  it.each<[notAfter: string, asked: number, code: string]>([
+    ["1970-01-01T00:00:00.000Z", 1, "RESULT_GONE"],
+    ["1970-01-01T00:00:00.000Z", 9_999, "COMMAND_EXPIRED"],
+    ["1970-01-01T00:00:00.001Z", 1, "COMMAND_EXPIRED"],
+    ["2029-01-01T00:00:00.000Z", 1, "COMMAND_EXPIRED"],
+  ])("answers a command with the time %s and the id %i, which it may have forgotten, with %s", (...given) => {
+    const [not_after, asked, code] = given;
+    const { restart, stateDir } = begin();
+    const ids = Array.from({ length: 1000 }, (_, at) => [uuid(2000 + at), "2030-01-01T00:00:00.000Z"]);
+    const known = { version: 1, operations: Object.fromEntries(ids) };
+    writeFileSync(join(stateDir, "acknowledged.json"), JSON.stringify(known));
+    const runner = restart();
+    expect(() => runner.submit({ ...plan(asked), not_after })).toThrow(expect.objectContaining({ code }));
   });
 
   it("tells how long an operation and its resources took in whole milliseconds", async () => {

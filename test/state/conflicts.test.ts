@@ -73,6 +73,57 @@ test("lists of which one is the beginning of the other contradict each other, wh
   ).toEqual([]);
 });
 
+test.each<[what: string, group: object, user: object, isConflict: boolean]>([
+  [
+    "whose primary group has no members beside",
+    { members: [], membership: "inclusive" },
+    { group: "g" },
+    false,
+  ],
+  ["whose primary group has others", { members: ["bob"], membership: "inclusive" }, { group: "g" }, false],
+  ["whose primary group goes", { ensure: "absent" }, { group: "g" }, true],
+  [
+    "who is in a group that has no members",
+    { members: [], membership: "inclusive" },
+    { groups: ["g"] },
+    true,
+  ],
+  ["who is in a group of others", { members: ["bob"], membership: "inclusive" }, { groups: ["g"] }, true],
+  [
+    "who is in a group that names him",
+    { members: ["ada"], membership: "inclusive" },
+    { groups: ["g"] },
+    false,
+  ],
+  ["who is in a group that others are in, too", { members: ["bob"] }, { groups: ["g"] }, false],
+  [
+    "who is in no group and is named by none",
+    { members: ["bob"] },
+    { groups: [], membership: "inclusive" },
+    false,
+  ],
+  [
+    "who is in no group and is named by one",
+    { members: ["ada"] },
+    { groups: [], membership: "inclusive" },
+    true,
+  ],
+  [
+    "whose primary group names him, and who is in no other",
+    { members: ["ada"] },
+    { group: "g", groups: [], membership: "inclusive" },
+    true,
+  ],
+  ["of another name than is named", { members: ["ad"] }, { groups: [], membership: "inclusive" }, false],
+])("a group and a user %s contradict each other as the machine would", (_what, group, user, isConflict) => {
+  const both = [
+    ...declare([{ id: "g", type: "group", name: "g", ...group }], "one"),
+    ...declare([{ id: "u", type: "user", name: "ada", ...user }], "two"),
+  ];
+  for (const resources of [both, both.toReversed()])
+    expect(findConflicts(resources, resourceTypes)).toHaveLength(isConflict ? 1 : 0);
+});
+
 const gone = declare([{ id: "d", type: "directory", path: "/srv/old", ensure: "absent" }], "one");
 const wanted = (more: object = {}) =>
   declare([{ id: "f", type: "file", path: "/srv/old/a/b", content: "x", ...more }], "two");

@@ -88,3 +88,44 @@ test.each(Object.entries(rows))(
     }
   },
 );
+
+test.each<[what: string, row: string, path: string, again: (host: MemoryHost) => void]>([
+  [
+    "a link",
+    "a link that leads elsewhere",
+    "/work/p",
+    ({ files }) => files.makeSymlink("/work/p", "../theirs", { uid: 7, gid: 7 }),
+  ],
+  [
+    "a link that went",
+    "a link that went",
+    "/work/p",
+    ({ files }) => files.makeSymlink("/work/p", "../theirs", { uid: 7, gid: 7 }),
+  ],
+  [
+    "the link of a time zone",
+    "the link of a time zone",
+    "/etc/localtime",
+    ({ files }) => files.makeSymlink("/etc/localtime", "../theirs", { uid: 7, gid: 7 }),
+  ],
+  [
+    "a file",
+    "a file that was written",
+    "/work/p",
+    ({ files }) =>
+      files.writeFile("/work/p", Buffer.from("theirs"), { mode: 0o4750, uid: 7, gid: 7, extras }),
+  ],
+])("%s that somebody brought back himself belongs to whom it did", async (_what, row, path, again) => {
+  const [definition, prepare] = rows[row]!;
+  const state = new StateFixture(createMachine());
+  state.host.files.makeDirectory("/work", { mode: 0o755 });
+  prepare(state.host);
+  const before = state.host.files.stat(path);
+  await state.run("apply", declare([{ id: "r", ...definition }]));
+  if (state.host.files.stat(path)) state.host.files.removeFile(path);
+  again(state.host);
+  expect(outcomes(await state.run("plan", []))).toEqual(["r would_change"]);
+  expect(outcomes(await state.run("apply", []))).toEqual(["r changed"]);
+  const { uid: owner, gid: group, mode } = state.host.files.stat(path)!;
+  expect({ owner, group, mode }).toEqual({ owner: before?.uid, group: before?.gid, mode: before?.mode });
+});

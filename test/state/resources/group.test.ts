@@ -184,6 +184,16 @@ test("members that are too long together for one argument are a fault", () => {
   const members = Array.from({ length: 10_000 }, (_, index) => `member-${String(index).padStart(8, "0")}`);
   expect(() => declare([{ type: "group", name: "g", members }])).toThrow("too long together");
   expect(() => declare([{ type: "group", name: "g", members: members.slice(0, 8000) }])).not.toThrow();
+  // With the byte that ends it, one argument of a program takes 131,072.
+  const upTo = (length: number): string[] => {
+    const most = members.slice(0, Math.floor((length + 1) / 16) - 1);
+    return [...most, "m".repeat(length - most.join().length - 1)];
+  };
+  for (const length of [131_070, 131_071]) {
+    expect(upTo(length).join()).toHaveLength(length);
+    expect(() => declare([{ type: "group", name: "g", members: upTo(length) }])).not.toThrow();
+  }
+  expect(() => declare([{ type: "group", name: "g", members: upTo(131_072) }])).toThrow("too long together");
 });
 
 test.each(["staff2", "staffs", "staff-web", "my-staff", "staf"])(
