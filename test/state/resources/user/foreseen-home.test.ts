@@ -28,3 +28,26 @@ test.each([
   );
   expect(results[1]?.changes).toEqual([{ property: "mode", before: mode, after: "1770" }]);
 });
+
+test.each([
+  ["", "/home"],
+  ["HOME=/srv/homes\n", "/srv/homes"],
+  ["GROUP=100\nHOME=/srv/homes\nSHELL=/bin/sh\n", "/srv/homes"],
+  ["# HOME=/srv/homes\n", "/home"],
+  ["#HOME=/srv/homes\n", "/home"],
+  ["OLD_HOME=/srv/homes\n", "/home"],
+  ["HOME=\n", "/home"],
+])("with the settings %j a new home is foreseen in %s", async (settings, folder) => {
+  const state = new StateFixture(memoryMachine());
+  for (const path of ["/etc/default", "/srv", "/srv/homes"])
+    if (!state.host.files.stat(path)) state.host.files.makeDirectory(path, { mode: 0o755 });
+  state.write("/etc/default/useradd", settings);
+  const { results } = await state.run(
+    "plan",
+    declare([
+      { id: "user", type: "user", name: "deploy" },
+      { id: "home", type: "directory", path: `${folder}/deploy`, mode: "0755", owner: "deploy" },
+    ]),
+  );
+  expect(results.map(({ outcome }) => outcome)).toEqual(["would_change", "unchanged"]);
+});
