@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import {
+import fs, {
   existsSync,
   mkdirSync,
   readFileSync,
@@ -9,6 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
@@ -25,6 +26,32 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const failed = expect.objectContaining({ code: "STORAGE_FAILED" });
 
 describe("durable files", () => {
+  it.each([1, 2, 3, 5])("has the names of %i folders on the disk, each in the one above it", (depth) => {
+    const base = temporaryFolder();
+    const folders = Array.from({ length: depth }, (_, at) => join(base, ..."abcde".slice(0, at + 1)));
+    const { openSync, fsyncSync } = fs;
+    const paths = new Map<number, string>();
+    const synced: string[] = [];
+    const opening = (path: string, ...more: [string]): number => {
+      const fd = openSync(path, ...more);
+      paths.set(fd, path);
+      return fd;
+    };
+    const syncing = (fd: number): void => {
+      synced.push(paths.get(fd) ?? "");
+      fsyncSync(fd);
+    };
+    Object.assign(fs, { openSync: opening, fsyncSync: syncing });
+    syncBuiltinESMExports();
+    try {
+      makeFolder(folders.at(-1)!);
+    } finally {
+      Object.assign(fs, { openSync, fsyncSync });
+      syncBuiltinESMExports();
+    }
+    expect(synced.toSorted()).toEqual([base, ...folders.slice(0, -1)]);
+  });
+
   it("makes folders that nobody else may enter", () => {
     const folder = join(temporaryFolder(), "a", "b");
     makeFolder(folder);

@@ -36,3 +36,25 @@ it("a terminal ends a minute after the last who can type has left, whoever begin
     .toBe("closed");
   expect(await scene.terminals.get(admin.caller, { session_id })).toMatchObject({ close_reason: "detached" });
 });
+
+it("who opened a terminal is no watcher of it, however often he attaches; everybody else is, each time", async () => {
+  await using scene = await openTerminal({}, {});
+  const { session_id } = scene.opened;
+  const admin = await scene.test.signIn("Admin", "boss");
+  const watchers = (): unknown[] =>
+    scene.test.events
+      .filter(({ event_type }) => event_type === "terminal.watched")
+      .map(({ actor }) => actor.name);
+  const attachAs = async (caller: typeof scene.operator.caller): Promise<void> => {
+    const { ticket } = await scene.terminals.ticket(caller, { session_id });
+    const viewer = scene.attach(ticket);
+    await viewer.next("opened");
+    viewer.socket.close(1000, "bye");
+    await settle();
+  };
+  for (let times = 0; times < 2; times += 1) await attachAs(scene.operator.caller);
+  expect(watchers()).toEqual([]);
+  for (let times = 0; times < 2; times += 1) await attachAs(admin.caller);
+  await attachAs(scene.operator.caller);
+  expect(watchers()).toEqual(["boss", "boss"]);
+});

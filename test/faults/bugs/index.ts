@@ -7,6 +7,7 @@ import { checkoutBugs } from "./checkout-bugs.ts";
 import { clusterBugs } from "./cluster-bugs.ts";
 import { commandLineBugs } from "./command-line-bugs.ts";
 import { conflictBugs } from "./conflict-bugs.ts";
+import { coreRoomBugs } from "./core-room-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { diskBugs } from "./disk-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
@@ -72,6 +73,7 @@ export const bugs: readonly Bug[] = [
   ...clusterBugs,
   ...commandLineBugs,
   ...conflictBugs,
+  ...coreRoomBugs,
   ...deliveryBugs,
   ...diskBugs,
   ...edgeBugs,

@@ -19,7 +19,9 @@ const theirs = ["MAILTO=ops\n", "5 4 * * sun /home/me/job\n", "# more\n"];
 const standing = theirs
   .concat("")
   .flatMap((_line, before) =>
-    ["@daily old\n", "", "# two\n@daily old\n", "\n"].map((lines) => [before, lines] as const),
+    ["@daily old\n", "", "# two\n@daily old\n", "\n", "@daily old \t\n", "@daily old\n\n\n"].map(
+      (lines) => [before, lines] as const,
+    ),
   );
 
 test.each(standing)(

@@ -176,6 +176,41 @@ test("what a mask hid is told before it is changed", async () => {
   expect(machine.commands).toEqual(["unmask nginx", "disable nginx"]);
 });
 
+test.each<[wanted: object, expected: string]>([
+  [{ masked: true }, "would_change"],
+  [{ masked: true, running: false }, "would_change"],
+  [{ masked: true, enabled: false }, "would_change"],
+  [{ running: false }, "unchanged"],
+  [{ enabled: false, running: false }, "unchanged"],
+  [{ masked: false }, "unchanged"],
+  [{ running: true }, "failed"],
+  [{ enabled: true }, "failed"],
+  [{ masked: false, enabled: true }, "failed"],
+])("of a service that the machine does not know, a plan of %j is %s", async (wanted, expected) => {
+  const machine = new ServiceMachine("systemd");
+  const state = new StateFixture(machine.host);
+  const { results } = await state.run("plan", declare([{ type: "service", name: "ghost", ...wanted }]));
+  expect(results.map(({ outcome }) => outcome)).toEqual([expected]);
+});
+
+test.each<[name: string, instance: string | null]>([
+  ["web@", "web@1"],
+  ["web@.service", "web@1.service"],
+  ["backup@.timer", "backup@1.timer"],
+  ["log@.socket", "log@1.socket"],
+  ["web@1", null],
+  ["web@.1.service", null],
+  ["backup@daily.timer", null],
+  ["web", null],
+])("a template is no service: that of %s is %j", async (name, instance) => {
+  const machine = new ServiceMachine("systemd");
+  const state = new StateFixture(machine.host);
+  const { results } = await state.run("plan", declare([{ type: "service", name, running: false }]));
+  expect(results[0]?.message ?? "").toBe(
+    instance === null ? "" : `${name} is a template: name an instance of it, such as "${instance}".`,
+  );
+});
+
 test("a mask that ends with the next start of the machine is taken away too", async () => {
   const machine = new ServiceMachine("systemd");
   machine.add("nginx", { masked: true, maskedUntilRestart: true });

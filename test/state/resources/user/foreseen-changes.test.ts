@@ -1,5 +1,6 @@
 /** What a plan tells of the rest of the machine where a user comes, goes or gets another number: what the programs then do. */
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { memoryMachine } from "../../../support/machine/memory-machine.ts";
 import { declare, outcomes, StateFixture } from "../../../support/state-fixture.ts";
 
@@ -14,7 +15,7 @@ async function machine(...programs: [string, ...string[]][]): Promise<StateFixtu
 /** What becomes of resources, by a plan and then by an apply of the same. */
 async function bothOf(
   state: StateFixture,
-  definitions: object[],
+  definitions: JsonObject[],
 ): Promise<[plan: string[], apply: string[]]> {
   const desired = declare(definitions);
   const plan = outcomes(await state.run("plan", desired));
@@ -38,7 +39,7 @@ test("a user who goes takes a group of the same name along only where it is his"
 
 describe("a new home has all that every new home begins with", () => {
   const home = "/home/deploy";
-  test.each<[what: string, resource: object]>([
+  test.each<[what: string, resource: JsonObject]>([
     ["a file", { type: "file", path: `${home}/.profile`, content: "profile\n" }],
     ["a file with its mode", { type: "file", path: `${home}/.profile`, content: "profile\n", mode: "0600" }],
     [

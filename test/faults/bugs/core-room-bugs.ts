@@ -1,0 +1,261 @@
+/** Bugs of the machine's side that readers found in rooms of which only little had been measured, and that no test noticed. */
+import type { Bug } from "./bugs.ts";
+
+const foreseen = "lib/state/resources/user/foresee.ts";
+const foreseenTests = ["test/state/resources/user/foreseen-changes.test.ts"];
+const boundTests = ["test/state/resources/user/bounds-and-others.test.ts"];
+const processes = "lib/agent/terminal/terminal-processes.ts";
+const processTests = ["test/agent/terminal/terminal-processes.test.ts"];
+const backlog = "lib/agent/metrics/sample-backlog.ts";
+const backlogTests = ["test/agent/metrics/sample-backlog.test.ts"];
+const secondLooks = ["test/agent/metrics/second-looks.test.ts"];
+const ownersPrograms = ["test/agent/owners-programs.test.ts"];
+const ownersFolder = ["test/agent/owners-folder.test.ts"];
+
+export const coreRoomBugs: readonly Bug[] = [
+  {
+    name: "a process of a terminal that takes on another program lives on when the terminal ends",
+    file: processes,
+    from: `if (left.length === 0 && !areUnsure) break;`,
+    to: `if (left.length === 0) break;`,
+    tests: processTests,
+  },
+  {
+    name: "a terminal ends a session of somebody else that has the number of its first program by now",
+    file: processes,
+    from: `(session === first.pid && !isAnother)`,
+    to: `session === first.pid`,
+    tests: processTests,
+  },
+  {
+    name: "a terminal waits for processes that have ended already",
+    file: processes,
+    from: `.filter(({ isZombie }) => !isZombie)`,
+    to: ``,
+    tests: processTests,
+  },
+  {
+    name: "a machine whose swap is not used has none",
+    file: "lib/agent/metrics/proc-collector.ts",
+    from: `free > total) return`,
+    to: `free >= total) return`,
+    tests: secondLooks,
+  },
+  {
+    name: "disks are measured no more after what is mounted could not be read once",
+    file: "lib/agent/metrics/proc-collector.ts",
+    from: `    this.#mountsText = text;\n`,
+    to: `    this.#mountsText = text ?? this.#mountsText;\n`,
+    tests: secondLooks,
+  },
+  {
+    name: "an interface that was away for a while has all of its traffic within one sample",
+    file: "lib/agent/metrics/rates.ts",
+    from: `    this.#before = counters;\n`,
+    to: `    this.#before = new Map([...this.#before, ...counters]);\n`,
+    tests: secondLooks,
+  },
+  {
+    name: "a path of many emojis has a series whose name no orchestrator takes",
+    file: "lib/agent/metrics/series-name.ts",
+    from: `Math.floor(room / 2)`,
+    to: `room`,
+    tests: secondLooks,
+  },
+  {
+    name: "samples of a wrong clock go on waiting in memory while the disk takes none",
+    file: backlog,
+    from: `    this.#unwritten = this.#unwritten.filter(({ at }) => at <= ms);\n`,
+    to: ``,
+    tests: backlogTests,
+  },
+  {
+    name: "a segment of samples with many series grows without a bound of its own",
+    file: backlog,
+    from: `newest.bytes < segmentBytes`,
+    to: `true`,
+    tests: backlogTests,
+  },
+  {
+    name: "a machine that does not answer is asked again and again",
+    file: "lib/agent/metrics/agent-metrics.ts",
+    from: `    if (this.#isCollecting) return null;\n`,
+    to: ``,
+    tests: ownersPrograms,
+  },
+  {
+    name: "a program in metrics.d runs on when the agent stops",
+    file: "lib/agent/metrics/agent-metrics.ts",
+    from: `    this.#custom.stop();\n`,
+    to: ``,
+    tests: ownersPrograms,
+  },
+  {
+    name: "what root put into a folder of an agent that is not root is left out",
+    file: "lib/agent/owners-folder.ts",
+    from: `stat.uid !== 0 && stat.uid !== own`,
+    to: `stat.uid !== own`,
+    tests: ownersFolder,
+  },
+  {
+    name: "what only others may execute is run as a program of the owner",
+    file: "lib/agent/owners-folder.ts",
+    from: `& 0o100) !== 0`,
+    to: `& 0o111) !== 0`,
+    tests: ownersFolder,
+  },
+  {
+    name: "the keys of an agent stay open to its group",
+    file: "lib/agent/identity.ts",
+    from: `(mode & 0o077) === 0`,
+    to: `(mode & 0o007) === 0`,
+    tests: ["test/agent/identity.test.ts"],
+  },
+  {
+    name: "an output that was cut counts as whole after an empty piece",
+    file: "lib/agent/output-capture.ts",
+    from: `    if (captured.output.truncated) return;\n`,
+    to: ``,
+    tests: ["test/agent/output-capture.test.ts"],
+  },
+  {
+    name: "an id that was acknowledged out of order counts as never heard of",
+    file: "lib/agent/acknowledged-operations.ts",
+    from: `.toSorted()[outOfOrder]`,
+    to: `[outOfOrder]`,
+    tests: ["test/agent/operation-journal.test.ts"],
+  },
+  {
+    name: "who asks for an operation that may be forgotten is told that it is too late",
+    file: "lib/agent/operation-runner.ts",
+    from: `Date.parse(command.not_after) <= 0`,
+    to: `Date.parse(command.not_after) < 0`,
+    tests: ["test/agent/operation-runner.test.ts"],
+  },
+  {
+    name: "an operation that only waited is told to have left programs running",
+    file: "lib/agent/recovery.ts",
+    from: `left.length > 0 && journal.hasBegun(operation.operation_id)`,
+    to: `left.length > 0`,
+    tests: ["test/agent/left-programs.test.ts"],
+  },
+  {
+    name: "a folder in a new folder may be gone after a loss of power",
+    file: "lib/agent/durable-file.ts",
+    from: `for (const made of missing) syncFolder(dirname(made));`,
+    to: `for (const made of missing.slice(0, 1)) syncFolder(dirname(made));`,
+    tests: ["test/agent/durable-file.test.ts"],
+  },
+  {
+    name: "a program that ran as one user runs as the next whose it is, with a new content",
+    file: "lib/host/place-file.ts",
+    from: `(moves ? withoutSetId(old) : old.mode & 0o7777)`,
+    to: `old.mode & 0o7777`,
+    tests: ["test/host/set-id.test.ts"],
+  },
+  {
+    name: "a removal tells that a line goes, and another one comes back",
+    file: "lib/state/resources/line.ts",
+    from: `ensure === "absent" ? more[0]?.text : undefined`,
+    to: `undefined`,
+    tests: ["test/state/resources/line.test.ts"],
+  },
+  {
+    name: "a link that somebody brought back himself stays his",
+    file: "lib/state/resources/symlink.ts",
+    from: `if (before === spec.target) return compareAttributes(ownerOf(spec), stat, host);`,
+    to: `if (before === spec.target) return [];`,
+    tests: ["test/state/removal/whose-it-was.test.ts"],
+  },
+  {
+    name: "a group without members is refused beside the user whose primary group it is",
+    file: "lib/state/resources/group.ts",
+    from: `!isPrimary && !isLeft(user)`,
+    to: `!isLeft(user)`,
+    tests: ["test/state/conflicts.test.ts"],
+  },
+  {
+    name: "a plan has a group of a user's name go with him that is not his",
+    file: foreseen,
+    from: `own.gid === user?.gid && `,
+    to: ``,
+    tests: foreseenTests,
+  },
+  {
+    name: "a plan foresees a new home without its links",
+    file: foreseen,
+    from: `    if (kind === "symlink") files.makeSymlink(path, files.readLink(source));\n`,
+    to: ``,
+    tests: foreseenTests,
+  },
+  {
+    name: "a plan leaves files to the old number of a user whose home has the new one",
+    file: foreseen,
+    from: `stat.uid !== before.uid && stat.uid !== after.uid`,
+    to: `stat.uid !== before.uid`,
+    tests: foreseenTests,
+  },
+  {
+    name: "two lines of a group are taken where the programs split none",
+    file: "lib/state/resources/user/obstacles.ts",
+    from: `[1-9]/m`,
+    to: `\\d/m`,
+    tests: boundTests,
+  },
+  {
+    name: "a user is refused for the home of another that is not the other's",
+    file: "lib/state/resources/user/obstacles.ts",
+    from: `stat?.uid !== owner.uid`,
+    to: `stat === null`,
+    tests: boundTests,
+  },
+  {
+    name: "a lock fails where a password was never changed",
+    file: "lib/state/resources/user/programs.ts",
+    from: `lastChange === "" ? "-1" : lastChange`,
+    to: `lastChange`,
+    tests: boundTests,
+  },
+  {
+    name: "a user who expires on the last day of a calendar is never as declared",
+    file: "lib/state/resources/user/properties.ts",
+    from: `day > lastDay`,
+    to: `day >= lastDay`,
+    tests: boundTests,
+  },
+  {
+    name: "a plan foresees homes where a comment says",
+    file: "lib/state/resources/shared/accounts.ts",
+    from: `/^HOME=(.+)$/m`,
+    to: `/HOME=(.+)$/m`,
+    tests: ["test/state/resources/user/foreseen-home.test.ts"],
+  },
+  {
+    name: "a service that a machine does not know yet can't be masked",
+    file: "lib/state/resources/service.ts",
+    from: `property !== "masked" && after === true`,
+    to: `after === true`,
+    tests: ["test/state/resources/service.test.ts"],
+  },
+  {
+    name: "a job of a crontab comes back without the blanks that it ended with",
+    file: "lib/state/resources/shared/marked-lines.ts",
+    from: `content.replace(/\\n$/, "")`,
+    to: `content.trimEnd()`,
+    tests: ["test/state/resources/cron-places.test.ts"],
+  },
+  {
+    name: "who opened a terminal is in the audit log as one who watches it",
+    file: "lib/terminals/terminal-service.ts",
+    from: `      if (!types) await this.#tellWatched`,
+    to: `      await this.#tellWatched`,
+    tests: ["test/terminals/watched-detached.test.ts"],
+  },
+  {
+    name: "a template of timers counts as a unit that does not run",
+    file: "lib/state/resources/service.ts",
+    from: `(?:\\.\\w+)?$/.test(spec.name)`,
+    to: `$/.test(spec.name)`,
+    tests: ["test/state/resources/service.test.ts"],
+  },
+];
