@@ -77,13 +77,12 @@ export class MetricDelivery {
     this.#acknowledged = Math.max(this.#acknowledged, Math.min(throughMs, this.#sent));
     this.#options.backlog.acknowledge(this.#acknowledged);
     if (!this.#isUp) return;
-    const wasDoubted = this.#isDoubted;
     this.#isDoubted = false;
     this.#waitMs = firstWaitMs;
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#acknowledged < this.#sent) this.#await();
-    else if (!this.#isLive || wasDoubted) this.#next();
+    else if (!this.#isLive) this.#next();
   }
 
   /** Samples after a time were dropped: what is taken from now on may be older than what was sent. */
@@ -106,7 +105,6 @@ export class MetricDelivery {
     const samples = backlog.after(this.#sent, limits);
     if (samples.length > 0 && !this.#send(samples)) return;
     this.#isLive = !this.#isDoubted && this.#sent >= backlog.newestAt;
-    if (samples.length === 0) this.#isLive = true;
   }
 
   #send(samples: readonly Sample[]): boolean {
