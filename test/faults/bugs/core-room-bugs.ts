@@ -258,4 +258,18 @@ export const coreRoomBugs: readonly Bug[] = [
     to: `$/.test(spec.name)`,
     tests: ["test/state/resources/service.test.ts"],
   },
+  {
+    name: "a copy of what stood is lost with the power, after what stood was written over",
+    file: "lib/host/local-backups.ts",
+    from: `      this.#parts.pending.addFile(kept);\n`,
+    to: ``,
+    tests: ["test/host/backup-sync.test.ts"],
+  },
+  {
+    name: "a terminal that has ended is shown for as long as the clock was set back",
+    file: "lib/terminals/terminal-ends.ts",
+    from: `Math.abs(nowMs - Date.parse(closed_at ?? ""))`,
+    to: `nowMs - Date.parse(closed_at ?? "")`,
+    tests: ["test/terminals/shown.test.ts"],
+  },
 ];
