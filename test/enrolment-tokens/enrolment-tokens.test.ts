@@ -85,6 +85,8 @@ describe("enrolment tokens", () => {
     ["no time", { expires_in_seconds: 0 }],
     ["more than a year", { expires_in_seconds: 31_536_001 }],
     ["a name of two lines", { name: "a\nb" }],
+    ["a name of nothing", { name: "" }],
+    ["a name of more than a hundred characters", { name: "n".repeat(101) }],
     ["a tag that can be none", { tags: { "1": "x" } }],
     ["a field that there is not", { token: "fwt_mine" }],
   ])("are refused for %s", async (_, input) => {
@@ -92,6 +94,20 @@ describe("enrolment tokens", () => {
     await expect(test.orchestrator.enrolmentTokens.create(systemCaller, input as object)).rejects.toThrow(
       error("VALIDATION_FAILED"),
     );
+  });
+
+  it("are made with as much of everything as may be asked for", async () => {
+    await using test = await createTestOrchestrator();
+    const most = { name: "n".repeat(100), uses: 100_000, expires_in_seconds: 31_536_000 };
+    const { name, uses, expires_at, created_at } = await test.orchestrator.enrolmentTokens.create(
+      systemCaller,
+      most,
+    );
+    expect({
+      name,
+      uses,
+      expires_in_seconds: (Date.parse(expires_at) - Date.parse(created_at)) / 1_000,
+    }).toEqual(most);
   });
 
   it("are revoked once, and that is told", async () => {

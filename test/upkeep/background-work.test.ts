@@ -53,6 +53,7 @@ it("is not tried again where it fails for good, nor after the stop, which leaves
     throw new OrchestratorError(code);
   };
   work.do(failing("INTERNAL"));
+  await settle();
   await clock.advance(600 * secondMs);
   expect(tried).toBe(1);
   work.do(failing("UNAVAILABLE"));
@@ -62,6 +63,25 @@ it("is not tried again where it fails for good, nor after the stop, which leaves
   expect(clock.pendingTimers).toBe(0);
   work.do(failing("UNAVAILABLE"));
   expect(tried).toBe(2);
+});
+
+it("that fails while the stop waits for it, or is to begin later, leaves no timer either", async () => {
+  const clock = new FakeClock();
+  const work = new BackgroundWork({ clock, logger: silentLogger });
+  const under = deferred();
+  let tried = 0;
+  work.do(async () => {
+    tried += 1;
+    await under.promise;
+    work.after(secondMs, async () => void (tried += 1));
+    throw new OrchestratorError("UNAVAILABLE");
+  });
+  const stopped = work.stop();
+  under.resolve();
+  await stopped;
+  expect(clock.pendingTimers).toBe(0);
+  await clock.advance(600 * secondMs);
+  expect(tried).toBe(1);
 });
 
 it("is waited for at the stop, and what it begins on the way, too", async () => {

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { follow, type RetentionTime } from "../../lib/upkeep/retention-clock.ts";
+import { MemoryStorage } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import {
+  follow,
+  RetentionClock,
+  retentionClockCollections,
+  type RetentionTime,
+} from "../../lib/upkeep/retention-clock.ts";
 import { evilSteps } from "../support/evil.ts";
+import { CountedCalls, countingStorage, endCounting } from "../support/failing-storage.ts";
 import { seededRandom } from "../support/random.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -82,5 +91,49 @@ describe("the time by which what is old is removed", () => {
         expect(time.believed_ms - truth).toBeLessThanOrEqual(day);
       }
     }
+  });
+
+  it.each([
+    ["before the first look", 0],
+    ["at the first write", 1],
+    ["hours later", 2],
+  ])("goes on where the storage could not be reached once, %s", async (_when, failing) => {
+    const [clock, logger, calls] = [new FakeClock(), new RecordingLogger(), new CountedCalls()];
+    const storage = countingStorage(new MemoryStorage({ clock }), calls);
+    await storage.open({ version: 1, collections: retentionClockCollections, logs: {} });
+    const time = new RetentionClock({ storage, clock, logger });
+    calls.failing = failing;
+    const told = await calls.during(async () => {
+      const looks: unknown[] = [];
+      for (let look = 0; look < 4; look += 1) {
+        await clock.advance(hour);
+        looks.push(await time.now().catch((error: Error) => error.message));
+      }
+      return looks;
+    });
+    endCounting();
+    expect(calls.hasFailed).toBe(true);
+    expect(told.filter((each) => each === "It fails once.")).toHaveLength(1);
+    expect(told.at(-1)).toBe(clock.now());
+    await storage.close();
+  });
+
+  it("tells the log of each jump once, and writes at once that it holds and that it follows again", async () => {
+    const [clock, logger] = [new FakeClock(), new RecordingLogger()];
+    const storage = new MemoryStorage({ clock });
+    await storage.open({ version: 1, collections: retentionClockCollections, logs: {} });
+    const time = new RetentionClock({ storage, clock, logger });
+    const written: number[] = [];
+    const look = async (jumpMs: number): Promise<void> => {
+      clock.jump(jumpMs);
+      await clock.advance(1_000);
+      await time.now();
+      const { wall_ms } = (await storage.get<RetentionTime>("retention_clock", "now"))!.value;
+      written.push(clock.now() - wall_ms);
+    };
+    for (const jumpMs of [0, year, 0, 0, -year, 0, year, 0]) await look(jumpMs);
+    expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(2);
+    expect(written).toEqual([0, 0, 1_000, 2_000, 0, 1_000, 0, 1_000]);
+    await storage.close();
   });
 });

@@ -7,7 +7,7 @@ import { Context } from "../../lib/context.ts";
 import { resolveOptions } from "../../lib/options.ts";
 import type { Lease } from "../../lib/storage/storage.ts";
 import { SoleDuty } from "../../lib/upkeep/sole-duty.ts";
-import { settle } from "../support/deferred.ts";
+import { deferred, settle } from "../support/deferred.ts";
 import { seededRandom } from "../support/random.ts";
 import { SideClock } from "../support/side-clock.ts";
 
@@ -264,5 +264,57 @@ it("is looked for once, however many ask at once after the process was held up, 
   await pass(base, 12 * beatMs);
   expect([duty.isMine, asked]).toEqual([true, 12]);
   await duty.stop();
+  await storage.close();
+});
+
+it("is not taken any more by a process that has stopped, though something comes to do while it is given up", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  let isNeeded = true;
+  const released = deferred();
+  const slow = new Proxy<Storage>(over(inTime), {
+    get(target, name) {
+      if (name !== "lease") return Reflect.get(target, name, target) as unknown;
+      return async (key: string, ms: number): Promise<Lease | null> => {
+        const lease = await target.lease(key, ms);
+        const release = async (): Promise<void> => {
+          await lease?.release();
+          await released.promise;
+        };
+        return lease && { renew: () => lease.renew(), release };
+      };
+    },
+  });
+  const { duty, began } = createProcess(slow, clock, { isNeeded: () => isNeeded });
+  await duty.start();
+  isNeeded = false;
+  await pass(clock, beatMs);
+  const stopped = duty.stop();
+  isNeeded = true;
+  released.resolve();
+  await stopped;
+  const asked = [await duty.confirm(), await duty.look()];
+  await pass(clock, 2 * beatMs);
+  expect([duty.isMine, began, asked[0], clock.pendingTimers]).toEqual([false, [0], false, 0]);
+  const free = await storage.lease("rounds", 1);
+  expect(free).not.toBeNull();
+  await free?.release();
+  await storage.close();
+});
+
+it("is not asked for where somebody wants to be certain of it while there is nothing to do, or after the stop", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  const { duty } = createProcess(over(inTime), clock, { isNeeded: () => true });
+  await duty.start();
+  await duty.stop();
+  expect(await duty.confirm()).toBe(false);
+  const idle = createProcess(over(inTime), clock, { isNeeded: () => false });
+  await idle.duty.start();
+  expect(await idle.duty.confirm()).toBe(false);
+  const free = await storage.lease("rounds", 1);
+  expect(free).not.toBeNull();
+  await free?.release();
+  expect(clock.pendingTimers).toBe(0);
   await storage.close();
 });

@@ -45,6 +45,7 @@ import { roomBugs } from "./room-bugs.ts";
 import { roomsBugs } from "./rooms-bugs.ts";
 import { runBugs } from "./run-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
+import { smallRoomBugs } from "./small-room-bugs.ts";
 import { stateBugs } from "./state-bugs.ts";
 import { stateHandBugs } from "./state-hand-bugs.ts";
 import { storeBugs } from "./store-bugs.ts";
@@ -110,6 +111,7 @@ export const bugs: readonly Bug[] = [
   ...roomsBugs,
   ...runBugs,
   ...scopeBugs,
+  ...smallRoomBugs,
   ...stateBugs,
   ...stateHandBugs,
   ...storeBugs,
