@@ -36,3 +36,20 @@ test("an address is shown without user, password, query and fragment", () => {
     "fatal: 'https://a.example/x' and http://b/",
   );
 });
+
+test.each(["https", "http", "HTTPS", "Http"])(
+  "no user and no password of an address of %s is shown, nor of any beside it",
+  (scheme) => {
+    const [first, second] = [`${scheme}://u:hunter2@a.example`, `${scheme}://hunter2@b.example/x`];
+    const told = [
+      withoutCredentials(`can't reach ${first}, nor ${second}`),
+      toPublicUrl(first),
+      toPublicUrl(second),
+    ];
+    expect(told).toEqual([
+      `can't reach ${scheme}://a.example, nor ${scheme}://b.example/x`,
+      `${scheme.toLowerCase()}://a.example/`,
+      `${scheme.toLowerCase()}://b.example/x`,
+    ]);
+  },
+);

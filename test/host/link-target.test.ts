@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import { toTargetBytes, toTargetText } from "../../lib/internal/link-target.ts";
+import { toShownTarget, toTargetBytes, toTargetText } from "../../lib/internal/link-target.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
 import { runState } from "../../lib/state/run/engine.ts";
@@ -19,12 +19,19 @@ const targets: [string, number[]][] = [
   ["a character that is cut off", [0x61, 0xe2, 0x82, 0x2f, 0x62]],
   ["a surrogate in UTF-8", [0xed, 0xb2, 0x80]],
   ["beside characters of every length", [0xff, ...Buffer.from("aé€😀"), 0x80]],
+  ["every byte that stands for nothing by itself", Array.from({ length: 128 }, (_, at) => at + 0x80)],
   ["nothing but UTF-8", [...Buffer.from("aé€😀")]],
 ];
 
 test.each(targets)("a target of %s is the same bytes again", (_what, bytes) => {
   const text: unknown = JSON.parse(JSON.stringify(toTargetText(Buffer.from(bytes))));
   expect([...toTargetBytes(String(text))]).toEqual(bytes);
+});
+
+test("the text of a target shows each character of it, and one in place of each byte that is none", () => {
+  const text = toTargetText(Buffer.from([0xff, ...Buffer.from("aé€😀"), 0x80, 0xf0, 0x9f]));
+  expect(text).toContain("aé€😀");
+  expect(toShownTarget(text)).toBe("\ufffdaé€😀\ufffd\ufffd\ufffd");
 });
 
 test.each<[string, (folder: string) => JsonObject]>([

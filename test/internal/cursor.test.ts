@@ -25,6 +25,10 @@ it.each<[string, string, Record<string, string>, (cursor: string) => string]>([
   );
 });
 
-it.each(["", "a/b", "é😀", 0, 17])("a cursor brings back the place %j as it was", (place) => {
-  expect(decodeCursor("agents", {}, encodeCursor("agents", {}, place))).toBe(place);
-});
+it.each(["", "a/b", "é😀", 0, 17, "~", "a~~~~", "ab~~~~", "abc~~~~", "?>?>"])(
+  "a cursor brings back the place %j as it was",
+  (place) => {
+    expect(decodeCursor("agents", {}, encodeCursor("agents", {}, place))).toBe(place);
+    expect(encodeCursor("agents", {}, place)).toMatch(/^[A-Za-z0-9_-]+$/);
+  },
+);

@@ -45,6 +45,27 @@ describe("where all slots are taken", () => {
     expect(slots.giveWay("10.0.0.3", nobody)).toBe("b");
   });
 
+  it("nobody of elsewhere gives way to one more of where as many are, however long they have been away", () => {
+    const networks = taken(
+      ["a", "10.0.0.1", 1],
+      ["b", "10.0.0.1", 2],
+      ["c", "10.9.9.9", 3],
+      ["d", "10.9.9.9", 4],
+    );
+    expect(networks.giveWay("10.9.9.9", everybody)).toBe("c");
+    expect(networks.giveWay("10.0.0.1", everybody)).toBe("a");
+    expect(networks.giveWay("10.9.9.9", ({ id }) => id < "c")).toBe(null);
+    const addresses = taken(
+      ["a", "10.0.0.1", 1],
+      ["b", "10.0.0.1", 2],
+      ["c", "10.0.0.2", 3],
+      ["d", "10.0.0.2", 4],
+    );
+    expect(addresses.giveWay("10.0.0.2", everybody)).toBe("c");
+    expect(addresses.giveWay("10.0.0.1", everybody)).toBe("a");
+    expect(addresses.giveWay("10.0.0.2", ({ id }) => id < "c")).toBe(null);
+  });
+
   it("nobody gives way where nobody is", () => {
     expect(new FairSlots().giveWay("192.0.2.1", everybody)).toBe(null);
     expect(new FairSlots().mostCrowded()).toBe(null);

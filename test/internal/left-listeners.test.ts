@@ -22,6 +22,11 @@ const waits: Record<string, Wait> = {
     await clock.advance(10);
     await over;
   },
+  "a bell that rings before it was waited for long enough": async (signal, clock) => {
+    const rung = bell.next(signal, { clock, ms: 10 });
+    bell.ring();
+    await rung;
+  },
   "a page that is read": (signal, clock) =>
     new ReplayQueue(clock).read({ signal, toldMs: 0 }, () => Promise.resolve([])),
   "a page that can't be read": (signal, clock) =>

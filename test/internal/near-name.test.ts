@@ -26,6 +26,19 @@ it.each([
   ["wbe", ["web", "web"], ["web"]],
   ["production", ["prodcution", "produktion"], ["prodcution", "produktion"]],
   ["x", ["elephant"], []],
+  ["production", ["produktiom", "produktion"], ["produktion"]],
+  ["production", ["produktion", "produktiom"], ["produktion"]],
+  ["production", ["pruduktiom", "produktiom", "production"], ["production"]],
+  [
+    "abcdefghijklmnopqrst",
+    ["abcdefghijklmnopq___rst", "abcdefghijklmnopq123rst"],
+    ["abcdefghijklmnopq___rst"],
+  ],
+  ["abcdefghijklmnopqrst", ["abcdefghijklmnopq123rst"], ["abcdefghijklmnopq123rst"]],
+  ["abcdefghijklmnopqrst", ["abcdefghijklmnopq1234rst"], []],
+  ["abcd", ["abcx", "abxy"], ["abcx"]],
+  ["abcd", ["abxy"], []],
+  ["abcde", ["abcxy"], ["abcxy"]],
   ["", ["web"], []],
 ])("of %j among %j all that are equally near are found: %j", (name, names, expected) => {
   expect(nearNames(name, names)).toEqual(expected);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import { SlicedWork } from "../../lib/internal/work.ts";
+import { SlicedWork, WorkBudget, WorkExceeded } from "../../lib/internal/work.ts";
 
 it("lets in many new connections between two slices, though the event loop takes one in each turn", async () => {
   const connections = 200;
@@ -24,4 +24,13 @@ it("lets in many new connections between two slices, though the event loop takes
   await once(server, "close");
   // One for each connection, before.
   expect(slices).toBeLessThan(connections / 4);
+});
+
+it("has all the steps that it may have, and not one more", () => {
+  const budget = new WorkBudget(10);
+  for (const steps of [4, 6]) budget.take(steps);
+  budget.spend(1_000_000);
+  expect([budget.tryTake(0), budget.tryTake(1)]).toEqual([true, false]);
+  expect(() => new WorkBudget(10).take(11)).toThrow(WorkExceeded);
+  expect(new WorkBudget().tryTake(1e12)).toBe(true);
 });

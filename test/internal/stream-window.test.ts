@@ -54,6 +54,57 @@ describe("a window", () => {
     expect(first).toEqual({ kind: "reset", id: "w-10" });
   });
 
+  it("answers the start with a reset where what came first is gone", async () => {
+    const window = new StreamWindow<number>("w", { maxItems: 3, maxBytes: Infinity });
+    for (let value = 0; value < 3; value += 1) window.push(value);
+    expect(await take(window.read({ after: "start", signal: open }), 1)).toEqual([
+      { kind: "position", id: "w-0" },
+    ]);
+    window.push(3);
+    expect(await take(window.read({ after: "start", signal: open }), 1)).toEqual([
+      { kind: "reset", id: "w-4" },
+    ]);
+  });
+
+  it.each(["w", "a-b", "0199d3a0-5f3c-7c1e", "a-1", "-"])(
+    "named %s has a reader who missed nothing, or as much as is kept, go on without a reset",
+    async (name) => {
+      const window = new StreamWindow<number>(name, { maxItems: 3, maxBytes: Infinity });
+      const begins = async (at: number): Promise<unknown> =>
+        (await take(window.read({ after: `${name}-${at}`, signal: open }), 1))[0];
+      for (let pushed = 0; pushed <= 8; pushed += 1) {
+        if (pushed > 0) window.push(pushed);
+        for (let at = Math.max(0, pushed - 3); at <= pushed; at += 1)
+          expect(await begins(at)).toEqual({ kind: "position", id: `${name}-${at}` });
+        for (const at of [pushed - 4, pushed + 1])
+          expect(await begins(at)).toEqual({ kind: "reset", id: `${name}-${pushed}` });
+      }
+    },
+  );
+
+  it("is watched until the last of its readers has gone", async () => {
+    const window = new StreamWindow<number>("w", wide);
+    const readers = [1, 2, 3].map(() => window.read({ signal: open }));
+    expect(window.isWatched).toBe(false);
+    for (const reader of readers) await reader.next();
+    const seen: boolean[] = [];
+    for (const reader of readers) {
+      seen.push(window.isWatched);
+      await reader.return();
+    }
+    expect([...seen, window.isWatched]).toEqual([true, true, true, false]);
+  });
+
+  it("counts the bytes of what it keeps, whatever the sizes of what it dropped", () => {
+    const window = new StreamWindow<number>("w", { maxItems: 5, maxBytes: Infinity });
+    const sizes = Array.from({ length: 40 }, (_, at) => (at * 7) % 11);
+    for (const [at, size] of sizes.entries()) {
+      window.push(at, size);
+      const kept = sizes.slice(Math.max(0, at - 4), at + 1);
+      expect(window.bytes).toBe(kept.reduce((sum, each) => sum + each, 0));
+    }
+  });
+
   it("keeps no more bytes than it may, but always the newest value", async () => {
     const window = new StreamWindow<string>("w", { maxItems: 100, maxBytes: 10 });
     window.push("a", 4);

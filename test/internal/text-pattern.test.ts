@@ -122,6 +122,17 @@ describe("a pattern of texts", () => {
     );
   });
 
+  it("takes groups side by side however many, and within each other as many as twenty", () => {
+    expect(read("(a)(?:b)".repeat(60))("ab".repeat(60))).toBe(true);
+    expect(read(`${"(".repeat(20)}a${")".repeat(20)}`)("a")).toBe(true);
+    expect(() => read(`${"(".repeat(21)}a${")".repeat(21)}`)).toThrow("is nested deeper than 20");
+  });
+
+  it("matches a text as long as one may be, and none that is longer", () => {
+    const matches = read("a*");
+    expect([4095, 4096, 4097].map((length) => matches("a".repeat(length)))).toEqual([true, true, false]);
+  });
+
   it("does not take longer for a pattern that makes others backtrack", () => {
     const matches = read("(a+)+(b|a*)*c");
     const before = cpuMs();

@@ -27,6 +27,33 @@ it.each([
   }
 });
 
+it.each(["root", "0", "_apt", "a.b-c_1", "A", "machine$", "u".repeat(64), `${"u".repeat(64)}$`])(
+  "%s as the user",
+  async (user) => {
+    await using scene = await createScene(1);
+    await scene.test.orchestrator.runs.start(systemCaller, {
+      selector: "*",
+      command: "true",
+      user,
+      wait_seconds: 0,
+    });
+    const { resources } = await scene.agents[0]!.agent.next("run");
+    expect(resources.map(({ spec }) => spec)).toEqual([{ run: "true", user }]);
+  },
+);
+
+it.each(["", "$", "a$b", "a$$", "-u", ".a", "a b", "a:b", "ä", "u".repeat(65)])(
+  "no command where %j is the user, which is none",
+  async (user) => {
+    await using scene = await createScene(1);
+    const input = { selector: "*", command: "true", user, wait_seconds: 0 };
+    await expect(scene.test.orchestrator.runs.start(systemCaller, input)).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+      issues: [{ path: ["user"] }],
+    });
+  },
+);
+
 it("all that a call may say is in one of these tests, or no agent's business", () => {
   const said = ["timeout_seconds", "command", ...Object.keys({ ...script, ...place }), ...elsewhere];
   expect(Object.keys(startRunInput.shape).toSorted()).toEqual(said.toSorted());

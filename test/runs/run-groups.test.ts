@@ -87,6 +87,26 @@ it("has one group of agents that printed the same, whichever of both streams eac
   expect(groups.map(({ agents }) => agents.map(({ name }) => name))).toEqual([["a1", "a2"]]);
 });
 
+it("says that something is left out of what an agent cut off by itself, however short it is", async () => {
+  await using scene = await createScene(1, undefined, { driftIntervalSeconds: 0 });
+  const { runs } = scene.test.orchestrator;
+  const { rollout_id } = await runs.start(systemCaller, { selector: "*", command: "true", wait_seconds: 0 });
+  const { agent } = scene.agents[0]!;
+  const { operation_id } = await agent.next("run");
+  const of = { module: "run", resource_id: "run" };
+  const output = [
+    { ...of, stream: "stdout" as const, text: "the end\n", truncated: true },
+    { ...of, stream: "stderr" as const, text: "all\n", truncated: false },
+  ];
+  agent.link.send({ ...emptyResult(operation_id), output });
+  await agent.next("ack");
+  await settleAll();
+  const { groups } = await runs.get(systemCaller, { rollout_id });
+  expect(groups[0]!.output).toEqual(
+    output.map(({ stream, text, truncated }) => ({ stream, text, truncated })),
+  );
+});
+
 const others: [string, Partial<OperationDocument>][] = [
   ["their status", { status: "interrupted" }],
   ["the exit code", { exit_code: 8 }],
