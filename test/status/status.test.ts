@@ -27,6 +27,19 @@ it("the status is degraded while nothing can be written, and says why to those w
   expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
 });
 
+it.each([
+  [
+    "says where agents reach the server",
+    "wss://fleet.example/agent/v1",
+    [["agent_url", "wss://fleet.example/agent/v1"]],
+  ],
+  ["says nothing of where agents reach the server where nobody has", null, []],
+])("the status %s", async (_, agentUrl, told) => {
+  await using test = await createTestOrchestrator({ agentUrl });
+  const status = await test.orchestrator.status.get({ kind: "anonymous" });
+  expect(Object.entries(status).filter(([name]) => name === "agent_url")).toEqual(told);
+});
+
 it("the status is degraded while lines of the log are lost", async () => {
   let fault: string | null = null;
   const logger = { ...silentLogger, fault: () => fault };

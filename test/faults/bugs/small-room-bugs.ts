@@ -169,4 +169,31 @@ export const smallRoomBugs: readonly Bug[] = [
     from: `, ignoreBOM: true`,
     tests: ["test/secret-format/placeholder.test.ts"],
   },
+  {
+    name: "a process is told to be taken over from where nobody had its lock",
+    file: "lib/native/file-lock.ts",
+    from: `if (found !== "") options`,
+    to: `options`,
+    tests: ["test/native/left-locks.test.ts"],
+  },
+  {
+    name: "the file of a lock says nobody's name where it said more before",
+    file: "lib/native/file-lock.ts",
+    from: `    fs.ftruncateSync(fd, 0);\n`,
+    tests: ["test/native/left-locks.test.ts"],
+  },
+  {
+    name: "the lock of a process of an odd name is taken away from it",
+    file: "lib/native/lock-holder.ts",
+    from: `line.lastIndexOf(")")`,
+    to: `line.indexOf(")")`,
+    tests: ["test/native/left-locks.test.ts"],
+  },
+  {
+    name: "the lock of a process of an earlier version is taken away from it",
+    file: "lib/native/lock-holder.ts",
+    from: `began.includes("/") ? now.began : now.ticks`,
+    to: `now.began`,
+    tests: ["test/native/left-locks.test.ts"],
+  },
 ];
