@@ -13,7 +13,11 @@ function resultWith(text: string, about: { message?: string; changes?: boolean }
     module: secret,
     resource_id: secret,
     type: "file",
-    status: "changed",
+    identity: secret,
+    outcome: "changed",
+    action: "update",
+    caused_by: [secret],
+    attempts: 1,
     duration_ms: 1,
     changes:
       about.changes === false
@@ -23,7 +27,7 @@ function resultWith(text: string, about: { message?: string; changes?: boolean }
             { property: "b", before: [`b ${text}`, { deep: `c ${text}` }], after: 7, diff: `-d ${text}` },
           ],
     ...(about.message !== undefined && { message: about.message }),
-  } as ResourceResult;
+  };
 }
 
 it.each([
