@@ -294,4 +294,25 @@ export const smallRoomBugs: readonly Bug[] = [
     to: `|`,
     tests: ["test/schedules/nicknames.test.ts"],
   },
+  {
+    name: "two thresholds of a folder are one of the server",
+    file: "lib/fleet-folder/folder-rules.ts",
+    from: `["windows", "channels", "thresholds"] as const`,
+    to: `["windows", "channels"] as const`,
+    tests: ["test/fleet-folder/which-thing.test.ts"],
+  },
+  {
+    name: "a module that hides a param can't be exported, though it has no secret",
+    file: "lib/fleet-folder/module-content.ts",
+    from: `module.params[name]?.default !== undefined`,
+    to: `module.params[name] !== undefined`,
+    tests: ["test/fleet-folder/which-thing.test.ts"],
+  },
+  {
+    name: "a module whose text has a fault is said to be nowhere",
+    file: "lib/fleet-folder/module-order.ts",
+    from: `if (faulty.has(name) || (last`,
+    to: `if ((last`,
+    tests: ["test/fleet-folder/which-thing.test.ts"],
+  },
 ];
