@@ -102,3 +102,29 @@ it.each([
 ])("a module may hold a secret as it is, by %s", (_, content, may) => {
   expect(mayHoldPlainSecret(content)).toBe(may);
 });
+
+it.each([
+  ["starts_at", "2031-01-01T02:00:00+02:00", "2031-01-01T00:00:00.000Z"],
+  ["ends_at", "2031-06-01T00:00:00.5-05:30", "2031-06-01T05:30:00.500Z"],
+])("a window whose %s is the same instant in another zone is as it was", (field, written, kept) => {
+  const times = { starts_at: "2031-01-01T00:00:00.000Z", ends_at: "2031-06-01T05:30:00.500Z" };
+  const present = toPresentThing("windows", {
+    reason: "shown",
+    mode: "mute",
+    ...times,
+    id: ids[0],
+    version: 1,
+    managed_by: { label: "shop", name: "it" },
+  });
+  const folder = (value: string) => {
+    const { starts_at, ends_at } =
+      field === "starts_at" ? { ...times, starts_at: value } : { ...times, ends_at: value };
+    return read(
+      `windows:\n  it: { reason: shown, mode: mute, starts_at: "${starts_at}", ends_at: "${ends_at}" }\n`,
+    );
+  };
+  expect(folder(written).things[0]!.values).toMatchObject({ [field]: kept });
+  expect(planFleetFolder(folder(written), [present], options)).toMatchObject({ steps: [], faults: [] });
+  const other = planFleetFolder(folder("2031-05-01T00:00:00Z"), [present], options);
+  expect(other.steps.map(({ changes }) => changes.map((change) => change.field))).toEqual([[field]]);
+});
