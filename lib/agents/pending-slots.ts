@@ -93,7 +93,7 @@ export class PendingSlots {
   }
 
   get #taken(): number {
-    return this.#registry.pending.size + this.#entering - this.#leaving.size;
+    return this.#registry.pending.size + this.#entering;
   }
 
   async #makeRoom(address: string | null): Promise<void> {

@@ -217,7 +217,6 @@ export class AgentRegistry {
     else {
       if (before !== null) this.#counts[before] -= 1;
       this.#known.delete(nodeId);
-      this.#confirmed.delete(nodeId);
       this.pending.delete(nodeId);
       this.index.delete(nodeId);
     }

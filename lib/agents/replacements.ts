@@ -107,7 +107,7 @@ export class Replacements {
     const writes: Write[] = [
       putAgent(old, left),
       handOverName(name, fresh.key),
-      ...(given === undefined || given.toLowerCase() === name.toLowerCase() ? [] : [freeName(given)]),
+      ...(given === undefined ? [] : [freeName(given)]),
       ...(left.name === undefined ? [] : [takeName(left.name, old.key)]),
       ...(await this.#parts.replaced({ oldId: old.key, newId: fresh.key })),
     ];

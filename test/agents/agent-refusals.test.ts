@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
@@ -102,4 +102,32 @@ it("tells ten refusals of one agent a minute, and those of others beside", async
   await dialWithCopy(test, 2, "203.0.113.1");
   expect(refusals(test, first.nodeId)).toHaveLength(10);
   expect(refusals(test, second.nodeId)).toHaveLength(1);
+});
+
+it("keeps what is told of copies apart from agents that only wait", async () => {
+  await using test = await createTestOrchestrator();
+  const agent = await approved(test, 1, "192.0.2.1");
+  const waiting = Array.from({ length: 8 }, (_, at) => at + 10);
+  for (const number of waiting) {
+    const address = `198.51.100.${number}`;
+    await dial(test, { number, address }).join();
+    await settleAll();
+    for (let count = 0; count < 10; count += 1) await dialWithCopy(test, number, address);
+  }
+  expect(refusals(test)).toHaveLength(60);
+  await dialWithCopy(test, 1, "203.0.113.1");
+  expect(refusals(test, agent.nodeId)).toHaveLength(1);
+});
+
+it("is told under the id of the agent where its record can't be read", async () => {
+  await using test = await createTestOrchestrator();
+  const agent = await approved(test, 1, "192.0.2.1");
+  const get = test.storage.get.bind(test.storage);
+  test.storage.get = (collection, key) =>
+    collection === "agents" ? Promise.reject(new OrchestratorError("STORAGE_FAILED")) : get(collection, key);
+  await dialWithCopy(test, 1, "203.0.113.1");
+  test.storage.get = get;
+  expect(refusals(test)).toMatchObject([
+    { target: { id: agent.nodeId, name: agent.nodeId }, metadata: { code: "AGENT_ALREADY_CONNECTED" } },
+  ]);
 });

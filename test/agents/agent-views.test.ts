@@ -42,6 +42,21 @@ it("gives the same object out while nothing in it changes, and another when anyt
   expect(await read()).toMatchObject({ listed: { connected: false }, alone: { connected: false } });
 });
 
+it.each([
+  ["its name", "ront"],
+  ["its hostname, though it is named otherwise", "EB"],
+])("finds an agent by a part of %s", async (_what, search) => {
+  await using test = await createTestOrchestrator();
+  const node_id = await approved(test);
+  const { agents } = test.orchestrator;
+  await agents.rename(systemCaller, { node_id, name: "front-1" });
+  const { hostname } = await agents.get(systemCaller, { node_id });
+  expect(hostname).toBe("web");
+  const { items } = await agents.list(systemCaller, { search });
+  expect(items.map((item) => item.node_id)).toEqual([node_id]);
+  expect((await agents.list(systemCaller, { search: "back" })).items).toEqual([]);
+});
+
 it("pages through a fleet under each filter, each agent once and in order", async () => {
   await using test = await createTestOrchestrator();
   const ids: string[] = [];

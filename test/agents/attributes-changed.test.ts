@@ -1,11 +1,12 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { systemCaller, type OrchestratorEvent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { newFolders, startAgent, startApprovedAgent } from "../support/fleet.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { settleAll } from "../support/deferred.ts";
 
 type Changed = Extract<OrchestratorEvent, { event_type: "agent.attributesChanged" }>;
 
@@ -148,6 +149,33 @@ it("a refresh of an agent that is not there, not approved, not known or silent i
   await waitFor(() => expect(test.transport.isConnected(node_id)).toBe(false));
   await expect(refresh(node_id)).rejects.toMatchObject({ code: "AGENT_OFFLINE" });
 });
+
+it.each(["before it is asked for", "while it is waited for", "long after"])(
+  "a refresh that nobody answers ends with its time, or at once where those who wait are let go %s, and leaves nothing",
+  async (when) => {
+    await using test = await createTestOrchestrator();
+    await using silent = await connectScriptedAgent(test, undefined, test.clock);
+    const { nodeId: node_id } = silent;
+    await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+    const timers = test.clock.pendingTimers;
+    const [added, removed] = (["addEventListener", "removeEventListener"] as const).map((name) => {
+      const spy = vi.spyOn(EventTarget.prototype, name);
+      onTestFinished(() => spy.mockRestore());
+      return () => spy.mock.calls.flatMap(([type, listener]) => (type === "abort" ? [listener] : []));
+    });
+    if (when === "before it is asked for") test.orchestrator.letGo();
+    const refused = test.orchestrator.agents
+      .refreshAttributes(systemCaller, { node_id, wait_seconds: 5 })
+      .catch((error: unknown) => error);
+    await settleAll();
+    if (when === "while it is waited for") test.orchestrator.letGo();
+    if (when === "long after") await test.clock.advance(5_000);
+    expect(await refused).toMatchObject({ code: "AGENT_TIMEOUT" });
+    expect(added!().length).toBeGreaterThan(0);
+    expect(removed!()).toEqual(expect.arrayContaining(added!()));
+    expect(test.clock.pendingTimers).toBeLessThanOrEqual(timers);
+  },
+);
 
 it("what the owner of a machine changes is told within a minute, and what stays is not told again", async () => {
   await using test = await createTestOrchestrator();

@@ -13,6 +13,7 @@ import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 let data: MemoryData;
 let fleet: TestOrchestrator;
@@ -113,6 +114,51 @@ test("what never began hides nothing of what ended before it, or after it", asyn
   await orchestrator.operations.cancel(systemCaller, { operation_id: third.operation_id });
   expect(await last()).toMatchObject({ operation_id: first.operation_id, status: "failed" });
   expect(await find({ last_apply: "unsuccessful" })).toEqual([node_id]);
+});
+
+test("an apply of which nobody knows how it ended counts as no failure", async () => {
+  const agent = await connectScriptedAgent(fleet);
+  const { nodeId: node_id } = agent;
+  const { orchestrator } = fleet;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await upload(file("web"));
+  await orchestrator.operations.apply(systemCaller, {
+    node_id,
+    modules: ["web"],
+    timeout_seconds: 1,
+    wait_seconds: 0,
+  });
+  await agent.next("apply");
+  await agent.link.stop();
+  await waitFor(() => expect(fleet.transport.isConnected(node_id)).toBe(false));
+  await waitFor(async () => {
+    await fleet.clock.advance(60_000);
+    expect((await orchestrator.agents.get(systemCaller, { node_id })).last_apply?.status).toBe("unknown");
+  });
+  expect(await find({ last_apply: "unknown" })).toEqual([node_id]);
+  expect(await find({ last_apply: "unsuccessful" })).toEqual([]);
+  expect(counts()).toMatchObject({ last_apply: { unknown: 1 }, unsuccessful: 0 });
+});
+
+test("a check and an apply that end in one moment are both told", async () => {
+  const storage = new RacingStorage((writes) =>
+    writes.some((write) => "collection" in write && write.collection === "agent_findings"),
+  );
+  await using raced = await createTestOrchestrator({ storage, driftIntervalSeconds: 0 });
+  await using agent = await startApprovedAgent(raced, newFolders());
+  const { nodeId: node_id } = agent;
+  const { modules, operations, agents: all } = raced.orchestrator;
+  await modules.upload(systemCaller, { content: file("web") });
+  await modules.upload(systemCaller, { content: file("base") });
+  await operations.apply(systemCaller, { node_id, modules: ["base"] });
+  const drift = { drift_id: "d", status: "drifted", checked_at: "2030-01-01T00:00:00.000Z" } as const;
+  storage.before = async () => {
+    const { findings } = servicesOf(raced.orchestrator).agents;
+    await storage.commit(await findings.change(node_id, (before) => ({ ...before, drift })));
+  };
+  const { operation_id } = await operations.apply(systemCaller, { node_id, modules: ["web"] });
+  expect(storage.before).toBeNull();
+  expect(await all.get(systemCaller, { node_id })).toMatchObject({ last_apply: { operation_id }, drift });
 });
 
 test("a check that can't tell hides nothing of what was found, and is told beside it until one can", async () => {

@@ -6,7 +6,7 @@ import { servicesOf } from "../../lib/orchestrator.ts";
 import { settle } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
-const introductionOf = (n: number, address: string) => ({
+const introductionOf = (n: number, address: string | null) => ({
   node_id: String(n).padStart(32, "0"),
   public_key: String(n).padStart(64, "0"),
   box_public_key: "0".repeat(64),
@@ -21,7 +21,11 @@ const honest = "192.0.2.1";
 const minuteMs = 60_000;
 
 let last = 100_000;
-const admit = ({ orchestrator }: TestOrchestrator, address: string, n = (last += 1)): Promise<string> =>
+const admit = (
+  { orchestrator }: TestOrchestrator,
+  address: string | null,
+  n = (last += 1),
+): Promise<string> =>
   servicesOf(orchestrator)
     .agents.enrolment.admit(introductionOf(n, address))
     .then(
@@ -168,6 +172,17 @@ describe("a stranger who takes every slot", () => {
     },
   );
 
+  it("is told of when all slots are taken, also where one was only about to be a moment before", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1 });
+    const came = await Promise.all([admit(test, stranger, 1), admit(test, stranger, 2)]);
+    expect(came.toSorted()).toEqual(["RATE_LIMITED", "pending"]);
+    const told = () => test.events.filter(({ event_type }) => event_type === "agent.slotsTaken");
+    expect(told()).toEqual([]);
+    expect(await admit(test, honest)).toBe("RATE_LIMITED");
+    await settle();
+    expect(told()).toMatchObject([{ metadata: { slots: 1, count: 1 } }]);
+  });
+
   it("takes no slot twice where many come at once, and none is left over", async () => {
     await using test = await flooded(10);
     const came = await Promise.all(Array.from({ length: 8 }, () => admit(test, honest)));
@@ -208,6 +223,18 @@ describe("rejecting all that wait", () => {
     expect(test.transport.isConnected(connected.nodeId)).toBe(false);
     expect(test.events.filter(({ event_type }) => event_type === "agent.rejected")).toHaveLength(3);
   });
+
+  it.each(["0.0.0.0/0", "::/0", "203.0.113.0/24"])(
+    "by network %s leaves those alone of whom no address is known",
+    async (network) => {
+      await using test = await createTestOrchestrator();
+      for (const n of [1, 2]) await admit(test, null, n);
+      expect(await test.orchestrator.agents.rejectPending(systemCaller, { network })).toEqual({
+        rejected: 0,
+        remaining: 0,
+      });
+    },
+  );
 
   it("rejects a thousand in one call and tells how many are left", async () => {
     await using test = await createTestOrchestrator({ pendingAgents: 1_002 });

@@ -6,6 +6,7 @@ import type { AttributesDocument } from "../../lib/agents/documents.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 
 const attributesOf = (test: TestOrchestrator, node_id: string) =>
   test.orchestrator.agents.attributes(systemCaller, { node_id });
@@ -82,4 +83,29 @@ it("when agents told the same again last is known after a stop, and what another
     collected_at: told[0],
   });
   expect(await attributesOf(second, changed)).toMatchObject({ attributes: { rack: "r2" } });
+});
+
+it("what another process writes of a machine in the moment of a stop stays", async () => {
+  const data = new MemoryData();
+  const storage = new RacingStorage(
+    (writes) => writes.some((write) => "collection" in write && write.collection === "agent_attributes"),
+    { data },
+  );
+  const first = await createTestOrchestrator({ storage });
+  const agent = await connectScriptedAgent(first);
+  const { nodeId: node_id } = agent;
+  await first.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await tell(first, agent, { rack: "r1" });
+  await first.clock.advance(60_000);
+  await tell(first, agent, { rack: "r1" });
+  const { value } = await stored(first, node_id);
+  const newer = { ...value, attributes: { rack: "r2" } };
+  storage.before = () =>
+    storage.commit([{ kind: "put", collection: "agent_attributes", key: node_id, value: newer }]);
+  await agent.link.stop();
+  await first.orchestrator.stop();
+  expect(storage.before).toBeNull();
+
+  await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  expect(await attributesOf(second, node_id)).toMatchObject({ attributes: { rack: "r2" } });
 });
