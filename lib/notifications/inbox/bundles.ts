@@ -86,9 +86,7 @@ function partsOf(event: OrchestratorEvent, { nameOf, isMuted }: AgentFacts): Par
   // What is not named is counted with those that are not muted, so that nothing is silent by mistake.
   const loudCount = count - silent.size;
   return [
-    ...(loudCount > 0 && (loud.length > 0 || count > nodeIds.length)
-      ? [{ muted: false, agents: loud, count: loudCount }]
-      : []),
+    ...(loudCount > 0 ? [{ muted: false, agents: loud, count: loudCount }] : []),
     ...(silent.size > 0 ? [{ muted: true, agents: [...silent], count: silent.size }] : []),
   ];
 }

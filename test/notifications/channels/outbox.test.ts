@@ -148,6 +148,25 @@ describe("a channel", () => {
     expect(bodies(down.received).at(-1)!.data.id).toBe(dead!.id);
   }, 60_000);
 
+  it.each([
+    ["its type refuses", "dead", { value: "no address" }],
+    ["reads a secret that is over", "pending", { expires_at: "2030-01-01T00:00:01.000Z" }],
+  ] as const)("with a config that %s has its message %s after one attempt", async (_what, status, spoilt) => {
+    const { url, received } = await startReceiver((response) => response.end());
+    await using test = await createNotifying();
+    const { secrets } = test.orchestrator;
+    await secrets.create(systemCaller, { name: "hook", value: url });
+    const config = { url: "secret:hook" };
+    const { id } = await webhook(test, url, { type: "slack", events: ["operator.*"], config });
+    await secrets.update(systemCaller, { name: "hook", ...spoilt });
+    await pass(test, 2_000);
+    await addOperator(test, "ada");
+    await pass(test, 3_000);
+    const [delivery] = await deliveriesOf(test, id, [status]);
+    expect(delivery).toMatchObject({ attempts: 1, status });
+    expect(received).toEqual([]);
+  });
+
   it("says of a delivery what came of its last attempt, and nothing of those before", async () => {
     const answers: ((response: ServerResponse) => void)[] = [
       (response) => response.writeHead(503).end(),

@@ -1,7 +1,7 @@
 /** What is put together tells of each agent in order, so that the last that is told of it is how it stands. */
 import { expect, test } from "vitest";
 import type { OrchestratorEvent } from "../../../lib/events.ts";
-import { toBundles } from "../../../lib/notifications/inbox/bundles.ts";
+import { narrowed, toBundles } from "../../../lib/notifications/inbox/bundles.ts";
 
 /** Such as "-ab": agents a and b went; "+a": a is back. */
 function eventOf(step: string, at: number): OrchestratorEvent {
@@ -22,6 +22,8 @@ function eventOf(step: string, at: number): OrchestratorEvent {
 
 test.each([
   ["-a -b -c", ["-abc"]],
+  ["-a -a -a", ["-a"]],
+  ["-a -a +a +a", ["-a", "+a"]],
   ["-a +a -a", ["-a", "+a", "-a"]],
   ["-a +a -b", ["-ab", "+a"]],
   ["-a +a -b +b", ["-ab", "+ab"]],
@@ -50,4 +52,17 @@ test("what a window mutes is in order by itself, and counted beside what it does
     [false, "b", 1],
     [true, "a", 1],
   ]);
+});
+
+test.each([
+  ["a", 3],
+  ["b", 1],
+  ["ab", 4],
+  ["c", 2],
+  ["abc", 6],
+])("for %s alone each of their events is counted, however often it was", (names, count) => {
+  const facts = { nameOf: (id: string) => id, isMuted: () => false };
+  const [bundle] = toBundles(["-ab", "-a", "-ac", "-c"].map(eventOf), facts);
+  const found = narrowed(bundle!, (id) => names.includes(id))!;
+  expect([found.agents.map(({ id }) => id).join(""), found.count]).toEqual([names, count]);
 });

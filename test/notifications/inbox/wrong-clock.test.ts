@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import type { Write } from "../../../lib/storage/storage.ts";
 import { itemsOf } from "../../support/all-pages.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -118,4 +119,25 @@ it("what waits for a channel from when the clock was ahead is delivered before w
     const bodies = received.slice(-2).map(({ body }) => body);
     expect([bodies[0]!.includes("ada"), bodies[1]!.includes("mary")]).toEqual([true, true]);
   }, 50);
+});
+
+it("what is old is removed however many stand behind one of a clock that was ahead", async () => {
+  const { clock, start } = lives();
+  const first = await start();
+  const idOf = (at: number): string => `0199d3a0-5f3c-7c1e-9a55-${String(at).padStart(12, "0")}`;
+  const puts = Array.from({ length: 250 }, (_, at): Write => {
+    const created_at = at === 1 ? "2040-01-01T00:00:00.000Z" : "2020-01-01T00:00:00.000Z";
+    const told = { event_type: "agent.offline", severity: "warning", title: "x", body: "", count: 1 };
+    const value = { ...told, id: idOf(at), subject: { type: "agent", id: "a" }, created_at, muted: false };
+    return { kind: "put", collection: "notifications", key: idOf(at), value };
+  });
+  await first.storage.commit(puts);
+  await first[Symbol.asyncDispose]();
+  const second = await start();
+  await waitFor(async () => {
+    await clock.advance(1_000);
+    const { items } = await second.orchestrator.notifications.list(systemCaller, { limit: 500 });
+    expect(items.map(({ id }) => id)).toEqual([idOf(1)]);
+  });
+  expect(clock.now() - Date.parse("2030-01-01T00:00:00.000Z")).toBeLessThan(1_800_000);
 });
