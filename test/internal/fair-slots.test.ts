@@ -12,6 +12,23 @@ function taken(...holders: [id: string, address: string, seenAt?: number][]): Fa
   return slots;
 }
 
+it.each([
+  ["the same address", "10.0.0.1"],
+  ["another address of its network", "10.0.0.2"],
+  ["another network", "10.9.9.9"],
+  ["no address", null],
+])("who comes again from %s holds one slot, and none once it is gone", (_where, address) => {
+  const slots = taken(["a", "10.0.0.1"]);
+  slots.set("a", address, 1);
+  const all = [...new Set(["10.0.0.1", "10.0.0.2", "10.9.9.9", address])];
+  const counts = () => all.map((each) => [each, slots.countOf(each)]);
+  expect(counts()).toEqual(all.map((each) => [each, each === address ? 1 : 0]));
+  expect([slots.size, slots.mostCrowded()?.count]).toEqual([1, 1]);
+  slots.delete("a");
+  expect(counts()).toEqual(all.map((each) => [each, 0]));
+  expect([slots.size, slots.mostCrowded()]).toEqual([0, null]);
+});
+
 describe("where all slots are taken", () => {
   it("who has been away for longest gives way, where most are", () => {
     const slots = taken(

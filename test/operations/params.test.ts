@@ -209,6 +209,36 @@ resources:
   });
 });
 
+describe("values that two assignments give", () => {
+  const listed = [
+    "name: web",
+    "params:",
+    "  options: { type: object }",
+    "resources:",
+    "  - { id: f, type: file, path: /f, content: '{{ params.options.a }} {{ params.options.b }}' }",
+  ].join("\n");
+
+  it.each([
+    ["written in another order", { b: 1, a: "x" }, true],
+    ["of another type", { a: "x", b: "1" }, false],
+    ["with a key more", { a: "x", b: 1, c: null }, false],
+  ])("are compared by what they say: %s", async (_what, options, isSame) => {
+    const { test, agent } = await fleet(listed);
+    await using _test = test;
+    await using _agent = agent;
+    const { assignments, operations } = test.orchestrator;
+    const { nodeId: node_id } = agent;
+    const about = { selector: "*", modules: ["web"] };
+    await assignments.create(systemCaller, { name: "one", ...about, params: { options: { a: "x", b: 1 } } });
+    const other = assignments.create(systemCaller, { name: "two", ...about, params: { options } });
+    if (!isSame) return void (await expect(other).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" }));
+    await other;
+    const applied = await operations.apply(systemCaller, { node_id });
+    expect(applied).toMatchObject({ status: "succeeded", counts: { changed: 1 } });
+    expect(readFileSync(join(agent.root, "f"), "utf8")).toBe("x 1");
+  });
+});
+
 describe("a contradiction between modules", () => {
   const file = (name: string, content: string, when = ""): string =>
     `name: ${name}\nresources:\n  - { id: f, type: file, path: /etc/f, content: "${content}"${when} }\n`;

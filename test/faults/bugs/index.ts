@@ -51,6 +51,7 @@ import { stateHandBugs } from "./state-hand-bugs.ts";
 import { storeBugs } from "./store-bugs.ts";
 import { strangerBugs } from "./stranger-bugs.ts";
 import { surfaceBugs } from "./surface-bugs.ts";
+import { toldBugs } from "./told-bugs.ts";
 import { typeBugs } from "./type-bugs.ts";
 import { unmeasuredBugs } from "./unmeasured-bugs.ts";
 import { unnoticedBugs } from "./unnoticed-bugs.ts";
@@ -117,6 +118,7 @@ export const bugs: readonly Bug[] = [
   ...storeBugs,
   ...strangerBugs,
   ...surfaceBugs,
+  ...toldBugs,
   ...typeBugs,
   ...unmeasuredBugs,
   ...unnoticedBugs,
