@@ -123,7 +123,7 @@ export const houseFleetBugs: readonly Bug[] = [
   {
     name: "the name that an agent gives up for the place of another stays taken",
     file: "lib/agents/replacements.ts",
-    from: `      ...(given === undefined || given.toLowerCase() === name.toLowerCase() ? [] : [freeName(given)]),\n`,
+    from: `      ...(given === undefined ? [] : [freeName(given)]),\n`,
     tests: ["test/agents/names-model.test.ts"],
   },
   {
