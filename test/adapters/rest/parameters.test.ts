@@ -81,3 +81,19 @@ describe.each([
 function inPercents(text: string): string {
   return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 }
+
+test.each([
+  ["selector=role=web", { selector: "role=web" }],
+  ["selector=a=b=c", { selector: "a=b=c" }],
+  ["selector==", { selector: "=" }],
+  ["selector=%3D=%3D", { selector: "===" }],
+  ["selector=", { selector: "" }],
+  ["selector", { selector: "" }],
+  ["&selector=a%26b&&limit=1&", { selector: "a&b", limit: 1 }],
+])("of %s the first = ends the name, and a & each parameter", (query, input) => {
+  const plan = new Map([
+    ["selector", planParameter(z.string())],
+    ["limit", planParameter(z.number())],
+  ]);
+  expect(parseQuery(query, plan)).toEqual({ input, faults: [] });
+});

@@ -149,4 +149,11 @@ export const toldBugs: readonly Bug[] = [
     to: `if (entry === undefined) break;\n    if (!matches(entry)) continue;`,
     tests: ["test/storage/log-reader.test.ts"],
   },
+  {
+    name: "a query with a value that has an equals sign is refused",
+    file: "adapters/rest/parameters.ts",
+    from: `const cut = pair.indexOf("=");`,
+    to: `const cut = pair.lastIndexOf("=");`,
+    tests: ["test/adapters/rest/parameters.test.ts"],
+  },
 ];
