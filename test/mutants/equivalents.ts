@@ -107,6 +107,12 @@ export const equivalents: readonly Equivalent[] = [
     reason: "Two that look at once try the same commits, of which one goes in, and the other says nothing.",
   },
   {
+    file: "lib/metrics/prometheus-text.ts",
+    line: String.raw`const [, name = "", value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(part) ?? [];`,
+    replacement: `["Stryker was here"]`,
+    reason: "What stands first is the whole match, which nobody looks at.",
+  },
+  {
     file: "lib/notifications/channels/audit-forwarding.ts",
     line: `if (!this.#duty.isMine) return;`,
     replacement: `false`,
@@ -374,5 +380,11 @@ export const equivalents: readonly Equivalent[] = [
     line: `exact: term.kind === "exists",`,
     replacement: `false`,
     reason: "What is found by an index is then looked at again, with the same result.",
+  },
+  {
+    file: "lib/terminals/schemas.ts",
+    line: `.custom<object>((value) => typeof value === "object" && value !== null)`,
+    replacement: `true`,
+    reason: "Of what a verb answers with, no recording is null.",
   },
 ];

@@ -81,7 +81,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     "test/part-options.test.ts",
   ],
   "lib/terminals": ["test/terminals"],
-  "lib/thresholds": ["test/thresholds"],
+  "lib/thresholds": ["test/summary", "test/thresholds"],
   "lib/transport": ["test/transport"],
   "lib/wire": ["test/wire"],
   "adapters/client": [
