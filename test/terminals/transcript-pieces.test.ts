@@ -49,3 +49,34 @@ it("what stands behind the seam is read as often as it is there", async () => {
   const { text } = await read(recording);
   expect(text.split("\n").filter((each) => each === "one line")).toHaveLength(40_000);
 });
+
+it.each([
+  ["without a line break", ["one\n", "tw", "o"], "two", "2: two\n"],
+  ["with one", ["one\n", "tw", "o\n"], "two", "2: two\n"],
+  ["of one character", ["$"], "$", "1: $\n"],
+  ["behind empty ones", ["\n\n", "two"], "two", "3: two\n"],
+  ["that has nothing of it", ["two\n", "on", "e"], "two", "1: two\n"],
+])("the last line %s is searched, too", async (_, outputs, search, found) => {
+  const recording = header + outputs.map(eventOf).join("");
+  expect(await read(recording, search)).toMatchObject({ text: found });
+});
+
+it.each(["partial", "recording"] as const)(
+  "a recording that is %s has the last event as soon as it stands there whole, and nothing of it before",
+  async (state) => {
+    await using test = await createTestOrchestrator();
+    const context = { storage: test.storage } as Context;
+    const [first, last] = [eventOf("first\n"), eventOf("läst\n")].map((event) => Buffer.from(event));
+    for (const missing of [0, 1, 2, 3, 5, last!.length - 1]) {
+      const written = Buffer.concat([Buffer.from(header), first!, last!.subarray(0, last!.length - missing)]);
+      const blob = recordingOf(session_id);
+      await test.storage.commit([{ kind: "dropBlob", id: blob }]);
+      await test.storage.appendBlob(blob, written);
+      const pieces = await readTranscript(context, { session_id, recording: state }, {});
+      const chunks: Uint8Array[] = [];
+      for await (const piece of pieces) chunks.push(piece);
+      const shown = header + first!.toString() + (missing < 2 ? last!.toString() : "");
+      expect([missing, Buffer.concat(chunks).toString()]).toEqual([missing, shown]);
+    }
+  },
+);

@@ -12,6 +12,7 @@ import { deliveryBugs } from "./delivery-bugs.ts";
 import { diskBugs } from "./disk-bugs.ts";
 import { edgeBugs } from "./edge-bugs.ts";
 import { engineBugs } from "./engine-bugs.ts";
+import { engineRoomBugs } from "./engine-room-bugs.ts";
 import { featureBugs } from "./feature-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { flowBugs } from "./flow-bugs.ts";
@@ -80,6 +81,7 @@ export const bugs: readonly Bug[] = [
   ...diskBugs,
   ...edgeBugs,
   ...engineBugs,
+  ...engineRoomBugs,
   ...featureBugs,
   ...feedBugs,
   ...flowBugs,

@@ -1,0 +1,19 @@
+/** Bugs of what a run, a plan and the host do, which readers put in where nothing looked. */
+import type { Bug } from "./bugs.ts";
+
+export const engineRoomBugs: readonly Bug[] = [
+  {
+    name: "the last line of a terminal is never found",
+    file: "lib/terminals/transcript.ts",
+    from: `  if (rest.length > 0) yield rest.join("");`,
+    to: ``,
+    tests: ["test/terminals/transcript-pieces.test.ts"],
+  },
+  {
+    name: "a recording that goes on is shown with half an event",
+    file: "lib/terminals/transcript.ts",
+    from: `recording === "complete" ? pieces`,
+    to: `recording !== "partial" ? pieces`,
+    tests: ["test/terminals/transcript-pieces.test.ts"],
+  },
+];
