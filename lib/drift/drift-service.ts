@@ -9,6 +9,7 @@ import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { countOutcomes, toCounts } from "../state/result.ts";
+import { eachPage } from "../storage/each-document.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { concludeApply, concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
@@ -94,13 +95,12 @@ export class DriftService {
 
   /** The newest check of an agent that has ended. */
   async newestOf(nodeId: string): Promise<string | null> {
-    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
-      index: "by_node",
-      equals: [nodeId],
-      order: "desc",
-      limit: 20,
-    });
-    return page.items.find((item) => item.value.status !== "running")?.key ?? null;
+    const query = { index: "by_node", equals: [nodeId], order: "desc", limit: 20 } as const;
+    for await (const page of eachPage<DriftDocument>(this.#context.storage, "drift_records", query)) {
+      const ended = page.find(({ value }) => value.status !== "running");
+      if (ended) return ended.key;
+    }
+    return null;
   }
 
   /** The newest check of an agent stays, however old it is, and the newest that found something. */

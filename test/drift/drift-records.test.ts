@@ -158,6 +158,22 @@ it("the newest check of an agent is the newest that has ended, and none is told 
   expect(await latest()).toMatchObject({ drift_id: second, status: "drifted", resources: [motdDifference] });
 });
 
+it.each([1, 19, 20, 21, 45])(
+  "the newest check that has ended is told of also while %i that were asked for after it have not",
+  async (count) => {
+    await using scene = await checked();
+    const { drift } = scene.test.orchestrator;
+    const { node_id } = scene;
+    const ended = await scene.begin("manual");
+    await scene.end(ended, [motdDifference]);
+    for (let n = 0; n < count; n += 1) await drift.check(systemCaller, { node_id, wait_seconds: 0 });
+    expect(await drift.latest(systemCaller, { node_id })).toMatchObject({
+      drift_id: ended,
+      status: "drifted",
+    });
+  },
+);
+
 it("an agent that was removed while it had drifted, and is taken in again, is told to have drifted anew", async () => {
   await using scene = await checked();
   const { agents } = scene.test.orchestrator;

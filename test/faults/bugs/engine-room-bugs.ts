@@ -16,4 +16,11 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `recording !== "partial" ? pieces`,
     tests: ["test/terminals/transcript-pieces.test.ts"],
   },
+  {
+    name: "an agent of which twenty checks wait was never checked",
+    file: "lib/drift/drift-service.ts",
+    from: `      if (ended) return ended.key;`,
+    to: `      return ended?.key ?? null;`,
+    tests: ["test/drift/drift-records.test.ts"],
+  },
 ];
