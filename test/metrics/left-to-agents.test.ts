@@ -137,3 +137,22 @@ it("an agent that comes again brings no more new names because others left meanw
   const query = { from: 0, to: Number.MAX_SAFE_INTEGER };
   expect(Object.keys(await test.storage.series!.query(node_id, query))).toHaveLength(1_000);
 });
+
+it("an agent brings no more new names because its samples could not be stored", async () => {
+  await using test = await createTestOrchestrator();
+  const agent = await approved(test, 1);
+  const bring = async (part: number): Promise<void> => {
+    const values = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`n_${part}.v_${n}`, n]));
+    const at = new Date(test.clock.now()).toISOString();
+    agent.say({ type: "metrics", samples: [{ at, values }], gap: false });
+    for (let turn = 0; turn < 5; turn += 1) await settleAll();
+  };
+  const append = vi.spyOn(test.storage.series!, "append");
+  for (let part = 0; part < 7; part += 1) {
+    append.mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    for (let time = 0; time < 2; time += 1) await bring(part);
+    await test.clock.advance(15_000);
+  }
+  const query = { from: 0, to: Number.MAX_SAFE_INTEGER };
+  expect(Object.keys(await test.storage.series!.query(agent.nodeId, query))).toHaveLength(1_000);
+});

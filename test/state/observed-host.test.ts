@@ -1,7 +1,8 @@
 /** The host that one try of a resource gets passes on all that it is given, also below a folder. */
 import { expect, test } from "vitest";
+import { hostError } from "../../lib/host/host-error.ts";
 import type { Host } from "../../lib/host/host.ts";
-import { observe } from "../../lib/state/run/observed-host.ts";
+import { observe, Traces } from "../../lib/state/run/observed-host.ts";
 import type { StateItem } from "../../lib/state/run/state-item.ts";
 import type { StateRun } from "../../lib/state/run/state-run.ts";
 import { declare } from "../support/state-fixture.ts";
@@ -93,4 +94,24 @@ test.each(["", "/srv"])("below %j it notes each change, and nothing else", (fold
       (those as unknown as Record<string, (...all: unknown[]) => unknown>)[name]!(...given);
       expect([name, traces.any]).toEqual([name, changes.has(name)]);
     }
+});
+
+test.each([
+  ["in its folder", "/srv/draft", true],
+  ["deep in it", "/srv/a/draft", true],
+  ["beside it", "/draft", false],
+  ["beside it, in a folder whose name begins alike", "/srv-2/draft", false],
+])("a draft %s that can't be taken away again is a trace: %s is %s", (_, draft, isTrace) => {
+  for (const isRefused of [false, true]) {
+    const traces = new Traces(["/srv"]);
+    traces.change(draft, () => undefined);
+    const remove = (): void => {
+      traces.remove(draft, () => {
+        if (isRefused) throw hostError(draft, "EROFS");
+      });
+    };
+    if (isRefused) expect(remove).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
+    else remove();
+    expect([isRefused, traces.any]).toEqual([isRefused, isRefused && isTrace]);
+  }
 });

@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { hostError } from "../../lib/host/host-error.ts";
 import type { MemoryProgram } from "../../lib/host/memory-host.ts";
+import { OrchestratorError } from "../../lib/errors.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { settleAll } from "../support/deferred.ts";
 import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
 
 /** A machine with a program that does its work and fails the first time. */
@@ -84,3 +87,29 @@ test.each([1, 2, 3])("what somebody makes behind %i tries that were refused stay
   await state.run("apply", []);
   expect(state.read("/conf")).toBe("x");
 });
+
+test.each(["while it is tried", "while it waits for its next try"])(
+  "a run that is cancelled %s waits for no other try",
+  async (when) => {
+    const stop = new AbortController();
+    const cancel = (): void => stop.abort(new OrchestratorError("CANCELLED"));
+    let tries = 0;
+    const work: MemoryProgram = () => {
+      tries += 1;
+      if (when === "while it is tried") cancel();
+      return { exitCode: 1 };
+    };
+    const state = new StateFixture(createMachine({ work }), new FakeClock());
+    const slow = { ...script, retry: { attempts: 3, delay_seconds: 3_600 } };
+    let ended: unknown = null;
+    void state.run("apply", declare([slow]), { signal: stop.signal }).then((run) => (ended = run));
+    await settleAll();
+    if (when !== "while it is tried") {
+      expect(ended).toBeNull();
+      cancel();
+      await settleAll();
+    }
+    expect(ended).toMatchObject({ results: [{ outcome: "failed" }] });
+    expect(tries).toBe(1);
+  },
+);

@@ -23,4 +23,36 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `      return ended?.key ?? null;`,
     tests: ["test/drift/drift-records.test.ts"],
   },
+  {
+    name: "a run that is cancelled waits for the next try all the same",
+    file: "lib/state/run/converge.ts",
+    from: `    if (stop.aborted) end();\n`,
+    tests: ["test/state/retries.test.ts"],
+  },
+  {
+    name: "what could not be taken away again of a folder counts as nothing",
+    file: "lib/state/run/observed-host.ts",
+    from: `      if (this.#own.some((own) => isBelow(path, own))) this.#paths.add(path);\n`,
+    tests: ["test/state/observed-host.test.ts"],
+  },
+  {
+    name: "a folder goes from under an undo where something is to be in it",
+    file: "lib/state/run/failures.ts",
+    from: `resource.type !== "directory" && above.has(place)`,
+    to: `above.has(place)`,
+    tests: ["test/state/removal/needed-by-what-stays.test.ts"],
+  },
+  {
+    name: "a plan shows a judge neighbours that an apply hides",
+    file: "lib/state/foreseen/judged-copy.ts",
+    from: `  if (files.ledBy(neighbourhood) !== null) return;\n`,
+    tests: ["test/state/foreseen/judged-copy.test.ts"],
+  },
+  {
+    name: "an agent brings new names without end while nothing can be stored",
+    file: "lib/metrics/metric-intake.ts",
+    from: `      this.#keepNames(nodeId);\n      this.#agents.delete(nodeId);\n      this.#missing`,
+    to: `      this.#agents.delete(nodeId);\n      this.#missing`,
+    tests: ["test/metrics/left-to-agents.test.ts"],
+  },
 ];

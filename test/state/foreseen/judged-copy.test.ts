@@ -1,5 +1,13 @@
 /** Programs that judge a foreseen content on a real machine: they get a copy, and leave nothing. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LocalHost } from "../../../lib/host/local-host.ts";
@@ -108,6 +116,22 @@ describe("a program that judges what a plan would write", () => {
     const { results } = await each.plan('test -e "$(dirname "$1")/more"; test $? = ' + status);
     expect(results).toMatchObject([{ outcome: "would_change" }]);
   });
+
+  test.skipIf(process.getuid?.() !== 0).each([
+    [0o755, "nobody else", "0"],
+    [0o775, "a group", "1"],
+    [0o777, "anybody", "1"],
+    [0o1777, "nobody but by adding to it", "0"],
+  ])(
+    "sees, in a folder of mode %o that %s can change, its neighbours or not: %s",
+    async (mode, _, status) => {
+      const each = scene();
+      chmodSync(dirname(each.conf), mode);
+      chownSync(dirname(each.conf), process.getuid!(), 54_321);
+      const { results } = await each.plan('test -e "$(dirname "$1")/more"; test $? = ' + status);
+      expect(results).toMatchObject([{ outcome: "would_change" }]);
+    },
+  );
 
   test.each(["its time", "a cancel"])("is ended by %s, with what it started", async (by) => {
     const each = scene();

@@ -121,6 +121,20 @@ test("a plan and a run that may remove nothing tell the same of it", async () =>
   expect(state.applied.map(({ resource }) => resource.resource_id)).toEqual(["tool", "script"]);
 });
 
+test("a folder that an undo needs stays for it, also where something is to be in it from now on", async () => {
+  const { state, undo } = createState(["/d", "/d/new"]);
+  const folder = { id: "folder", type: "directory", path: "/d" };
+  await state.run("apply", declare([folder, { ...script, requires: ["folder"] }]));
+  const wanted = declare([file("new", { path: "/d/new" })]);
+  await state.run("apply", wanted);
+  expect(there(state, ["/d", "/d/new"])).toEqual(["/d", "/d/new"]);
+  await state.run("apply", []);
+  expect(undo.found).toEqual([["/d"], ["/d"]]);
+  undo.fails = false;
+  await state.run("apply", []);
+  expect([there(state, ["/d", "/d/new"]), state.applied]).toEqual([[], []]);
+});
+
 test("nobody else takes away what stays for an undo", async () => {
   const { state, undo } = createState(["/d/tool"]);
   const folder = { id: "folder", type: "directory", path: "/d", purge: true };
