@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { bootOf, processAt } from "../../lib/host/process-table.ts";
@@ -83,6 +83,21 @@ test("a process that still runs keeps what it is writing", () => {
 });
 
 test.each([
+  ["EPERM", "it is another user's, and keeps", left.length],
+  ["ESRCH", "there is none, and it keeps", 0],
+] as const)("of a process that answers with %s %s %i of its leftovers", (code, _why, count) => {
+  const pid = endedPid();
+  const kill = vi.spyOn(process, "kill").mockImplementation(() => {
+    throw Object.assign(new Error(code), { code });
+  });
+  onTestFinished(() => kill.mockRestore());
+  const { work, stateFolder } = killed(`writing-${pid}-${uuid}`);
+  void new LocalHost({ stateFolder });
+  expect(kill.mock.calls).toContainEqual([pid, 0]);
+  expect(readdirSync(work).filter((name) => left.includes(name))).toHaveLength(count);
+});
+
+test.each([
   ["it began at another time", (begun: number, boot: string) => `${begun + 1}-${boot}`],
   ["the machine was started since", (begun: number) => `${begun}-00000000`],
 ])("a number that another process has by now keeps no leftovers: %s", (_why, since) => {
@@ -110,6 +125,24 @@ test("what is written is noted until it is durable", async () => {
   expect(readdirSync(stateFolder)).toHaveLength(1);
   await host.barrier();
   expect(readdirSync(stateFolder)).toEqual([]);
+});
+
+test("what is written while all before it becomes durable stays noted until that is, too", async () => {
+  const folder = temporaryFolder();
+  const stateFolder = join(folder, "state");
+  const places = ["first", "second"].map((name) => join(folder, name));
+  for (const place of places) mkdirSync(place);
+  const host = new LocalHost({ stateFolder });
+  const write = (place = ""): void => host.files.writeFile(join(place, "a"), Buffer.from("x"), {});
+  const noted = (): string[] =>
+    readdirSync(stateFolder).flatMap((name) => readFileSync(join(stateFolder, name), "utf8").split("\n"));
+  write(places[0]);
+  const flushing = host.barrier();
+  write(places[1]);
+  await flushing;
+  expect(noted()).toContain(JSON.stringify(places[1]));
+  await host.barrier();
+  expect(noted()).toEqual([]);
 });
 
 const written: [string, (host: LocalHost, path: string) => unknown][] = [

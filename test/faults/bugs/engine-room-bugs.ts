@@ -55,4 +55,18 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `      this.#agents.delete(nodeId);\n      this.#missing`,
     tests: ["test/metrics/left-to-agents.test.ts"],
   },
+  {
+    name: "what an agent of another user is writing is taken away from it",
+    file: "lib/host/leftovers.ts",
+    from: `    return errnoOf(error) !== "ESRCH";`,
+    to: `    return false;`,
+    tests: ["test/host/leftovers.test.ts"],
+  },
+  {
+    name: "nobody knows where a file was being written while others became durable",
+    file: "lib/host/local-sync.ts",
+    from: `    if (this.isEmpty) this.#leftovers?.forget();`,
+    to: `    this.#leftovers?.forget();`,
+    tests: ["test/host/leftovers.test.ts"],
+  },
 ];
