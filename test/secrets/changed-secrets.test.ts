@@ -178,3 +178,27 @@ it("a name that comes and goes any number of times has no version twice, and tak
   for (const numbers of [versions, value_versions])
     expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
 });
+
+it.each([
+  ["first", "m1", "m2"],
+  ["last", "m2", "m1"],
+])(
+  "an agent is found as long as one of two modules has an old value, where the %s one gets the new one first",
+  async (_, first, then) => {
+    await create();
+    for (const name of ["m1", "m2"])
+      await fleet.orchestrator.modules.upload(systemCaller, {
+        content: `name: ${name}\nresources:\n  - { id: a, type: file, path: /${name}, content: "{{ secrets.db }}" }\n`,
+      });
+    const apply = async (...modules: string[]): Promise<number> => {
+      const { operations, agents } = fleet.orchestrator;
+      const applied = await operations.apply(systemCaller, { node_id: agent.nodeId, modules });
+      expect(applied.status).toBe("succeeded");
+      return (await agents.list(systemCaller, { secret_before: "db@2" })).items.length;
+    };
+    await apply("m1", "m2");
+    await update({ value: "another" });
+    expect(await apply(first)).toBe(1);
+    expect(await apply(then)).toBe(0);
+  },
+);

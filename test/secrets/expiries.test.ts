@@ -179,3 +179,26 @@ it.each([
     ]);
   },
 );
+
+it.each([5 * minuteMs, dayMs, 13 * dayMs])(
+  "a secret of which it was told that it expires is told of by a start %i ms later only when it has",
+  async (laterMs) => {
+    const data = new MemoryData();
+    const start = (clock?: TestOrchestrator["clock"]) =>
+      createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey, ...(clock && { clock }) });
+    const before = await start();
+    const { clock } = before;
+    const expires_at = new Date(clock.now() + 14 * dayMs).toISOString();
+    await before.orchestrator.secrets.create(systemCaller, { name: "db", value: "x", expires_at });
+    await clock.advance(minuteMs);
+    await expect.poll(() => told(before)).toEqual(["secret.expiring"]);
+    await before[Symbol.asyncDispose]();
+    await clock.advance(laterMs);
+    await using after = await start(clock);
+    await clock.advance(2 * minuteMs);
+    await settleAll();
+    expect(told(after)).toEqual([]);
+    await clock.advance(14 * dayMs - laterMs);
+    await expect.poll(() => told(after)).toEqual(["secret.expired"]);
+  },
+);

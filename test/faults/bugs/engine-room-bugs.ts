@@ -69,4 +69,17 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `    this.#leftovers?.forget();`,
     tests: ["test/host/leftovers.test.ts"],
   },
+  {
+    name: "a start tells of a secret that expires as of one that has",
+    file: "lib/secrets/expiries.ts",
+    from: `value.stage === "expiring" && `,
+    tests: ["test/secrets/expiries.test.ts"],
+  },
+  {
+    name: "an old value of a secret is not found behind a new one",
+    file: "lib/secrets/secret-service.ts",
+    from: `Math.min(version, versions.get(name) ?? Infinity)`,
+    to: `version`,
+    tests: ["test/secrets/changed-secrets.test.ts"],
+  },
 ];
