@@ -1,4 +1,5 @@
 /** A way that a host itself changes: what comes after goes where it leads then, though its folders were known before. */
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { HostFiles } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
@@ -77,3 +78,27 @@ describe.each(hosts)("on %s", (_name, make) => {
     expect(Buffer.from(files.readFile(`${at}/way/g`)).toString()).toBe("after");
   });
 });
+
+test.runIf(process.platform === "linux" && process.getuid?.() === 0).each(["a", "a/b"])(
+  "a folder on the way, %s, that is given to somebody and back is his for that time, though it was known before",
+  async (given) => {
+    const folder = temporaryFolder();
+    const { files } = new LocalHost({ stateFolder: join(folder, "state") });
+    for (const each of ["a", "a/b"]) files.makeDirectory(join(folder, each), { mode: 0o755 });
+    const file = join(folder, "a/b/f");
+    const found: unknown[] = [];
+    for (const uid of [0, 54_321, 0]) {
+      await files.setAttributes(join(folder, given), { uid });
+      // Whoever looks knows the way from then on.
+      for (let time = 0; time < 2; time += 1) found.push([files.stat(file), files.ledBy(file)]);
+    }
+    expect(found.map((each) => (each as [unknown, number | null])[1])).toEqual([
+      null,
+      null,
+      54_321,
+      54_321,
+      null,
+      null,
+    ]);
+  },
+);

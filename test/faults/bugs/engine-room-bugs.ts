@@ -82,4 +82,17 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `version`,
     tests: ["test/secrets/changed-secrets.test.ts"],
   },
+  {
+    name: "a folder that was given to somebody counts as the one it was",
+    file: "lib/host/replace-file.ts",
+    from: `        if (stats.isDirectory()) paths.forget();\n`,
+    tests: ["test/host/changed-ways.test.ts"],
+  },
+  {
+    name: "an archive without a hash is not taken from where its owner can change it",
+    file: "lib/state/resources/archive/extract.ts",
+    from: `if (sha256 !== undefined && sha256 !== kept.sha256) return hashSource`,
+    to: `if (sha256 !== kept.sha256) return hashSource`,
+    tests: ["test/state/resources/archive/stage.test.ts"],
+  },
 ];

@@ -1,5 +1,6 @@
 /** Archives for a folder of somebody else: he can put nothing of his own among what is extracted. */
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -30,6 +31,16 @@ const stranger = 65_534;
 const isRoot = process.platform === "linux" && process.getuid?.() === 0;
 if (!isRoot) console.warn("Skipped: archives for a folder of somebody else: only root can give one away.");
 
+const hashOf = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
+
+interface SceneOptions {
+  stateFolder?: string;
+  owner?: string;
+  /** Whether the archive lies where he can change it. */
+  isTheirs?: boolean;
+  sha256Of?: (source: string) => { sha256?: string };
+}
+
 class Scene {
   readonly base = temporaryFolderOnDisk();
   readonly home = join(this.base, "home");
@@ -38,7 +49,7 @@ class Scene {
   readonly #definition;
   #applied: AppliedResource[] = [];
 
-  constructor({ stateFolder, owner = "0" }: { stateFolder?: string; owner?: string } = {}) {
+  constructor({ stateFolder, owner = "0", isTheirs = false, sha256Of = () => ({}) }: SceneOptions = {}) {
     this.host = new LocalHost({ stateFolder: stateFolder ?? join(this.base, "state") });
     chmodSync(this.base, 0o755);
     for (const folder of [this.home, this.path]) {
@@ -49,9 +60,9 @@ class Scene {
     mkdirSync(join(content, "bin"), { recursive: true });
     writeFileSync(join(content, "bin/run"), "good\n", { mode: 0o755 });
     symlinkSync("bin/run", join(content, "link"));
-    const source = join(this.base, "a.tar");
+    const source = join(isTheirs ? this.home : this.base, "a.tar");
     execFileSync("tar", ["-cf", source, "--mtime=2020-02-02", "-C", content, "."]);
-    this.#definition = { type: "archive", path: this.path, source, owner, group: "0" };
+    this.#definition = { type: "archive", path: this.path, source, owner, group: "0", ...sha256Of(source) };
   }
 
   async run(isDesired = true): Promise<ResourceResult[]> {
@@ -108,6 +119,18 @@ describe.runIf(isRoot)("an archive for a folder of somebody else", () => {
     expect(scene.rootsFiles()).not.toContain("evil\n");
     expect(readFileSync(join(path, "bin/run"), "utf8")).toBe("good\n");
     expect(readdirSync(join(scene.base, "state"))).not.toContainEqual(expect.stringContaining("work-"));
+  });
+
+  test.each<[string, NonNullable<SceneOptions["sha256Of"]>, string]>([
+    ["without a hash", () => ({}), "changed"],
+    ["with its hash", (source) => ({ sha256: hashOf(source) }), "changed"],
+    ["with another hash", () => ({ sha256: "0".repeat(64) }), "failed"],
+  ])("is taken from where he can change it, %s", async (_, sha256Of, outcome) => {
+    const scene = new Scene({ isTheirs: true, sha256Of });
+    expect(await scene.run()).toMatchObject([{ outcome }]);
+    const isThere = outcome === "changed";
+    expect(existsSync(join(scene.path, "bin/run"))).toBe(isThere);
+    if (isThere) expect(await scene.run()).toMatchObject([{ outcome: "unchanged" }]);
   });
 
   test("comes whole over the border of a file system", async ({ skip }) => {
