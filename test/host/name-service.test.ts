@@ -2,8 +2,11 @@
 import child from "node:child_process";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { NameService } from "../../lib/host/local-names.ts";
+import { LocalUsers } from "../../lib/host/local-users.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const originals = { execFileSync: child.execFileSync, readFileSync: fs.readFileSync, now: performance.now };
 let nowMs = 0;
@@ -113,4 +116,21 @@ test("remembers who it was asked for, ten thousand at most", () => {
   service.find("passwd", "one-more");
   service.find("passwd", "u0");
   expect(asked.slice(10_000)).toEqual(["passwd one-more", "passwd u0"]);
+});
+
+test.each<[string, Answer, boolean]>([
+  ["says that there is none", { status: 2 }, false],
+  ["does not answer in time", { status: null, code: "ETIMEDOUT" }, true],
+  ["fails", { status: 1 }, true],
+])("an owner that a name service which %s would know is told by his number", (_what, says, isFault) => {
+  answer = says;
+  const folder = temporaryFolder();
+  for (const table of ["passwd", "group"])
+    fs.writeFileSync(join(folder, table), "root:x:0:0::/root:/bin/sh\n");
+  const users = new LocalUsers(folder);
+  expect([users.userName(2000), users.groupName(2000), users.userName(0)]).toEqual([null, null, "root"]);
+  // Who is to own something must be known.
+  for (const ask of [() => users.userId("ada"), () => users.groupId("staff")])
+    if (isFault) expect(ask).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
+    else expect(ask()).toBeNull();
 });

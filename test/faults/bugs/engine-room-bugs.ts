@@ -95,4 +95,17 @@ export const engineRoomBugs: readonly Bug[] = [
     to: `if (sha256 !== kept.sha256) return hashSource`,
     tests: ["test/state/resources/archive/stage.test.ts"],
   },
+  {
+    name: "what was noted of a folder is one path too much to be read",
+    file: "lib/state/resources/directory/content.ts",
+    from: `all.size >= most) continue;`,
+    to: `all.size > most) continue;`,
+    tests: ["test/state/resources/directory-limits.test.ts"],
+  },
+  {
+    name: "a name service that does not answer keeps a file from being looked at",
+    file: "lib/host/local-users.ts",
+    from: `      if (isOrchestratorError(error, "HOST_ERROR")) return null;\n`,
+    tests: ["test/host/name-service.test.ts"],
+  },
 ];

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { addKept, type KeptEntry } from "../../../lib/state/resources/directory/content.ts";
 import { runState } from "../../../lib/state/run/engine.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 import { temporaryFolderOnDisk } from "../../support/temporary-folder.ts";
@@ -73,4 +74,34 @@ test("a name that is no UTF-8 is left, with the folders that lead to it, and all
   });
   expect([status, results[0]?.message]).toEqual(["succeeded", undefined]);
   expect([readdirSync(path), readdirSync(join(path, "sub")).length]).toEqual([["sub"], 1]);
+});
+
+const part = (path: string, more: Partial<KeptEntry> = {}): KeptEntry => {
+  return { path, kind: "file", only_if_there: true, ...more };
+};
+
+test.each([
+  [2, ["/d/1", "/d/2"]],
+  [3, ["/d/0", "/d/1", "/d/2"]],
+  [4, ["/d/0", "/d/1", "/d/2", "/d/3"]],
+  [5, ["/d/0", "/d/1", "/d/2", "/d/3"]],
+])(
+  "of what comes later no more is noted than brings all to %i, and nothing gives way to it",
+  (most, paths) => {
+    const found = ["/d/0", "/d/2", "/d/3"].map((path) => part(path, { mode: "0644" }));
+    const kept = addKept([part("/d/1", { owner: "ada" }), part("/d/2", { owner: "ada" })], found, most);
+    expect(kept.map(({ path }) => path)).toEqual(paths);
+    expect(kept.filter(({ owner }) => owner === "ada")).toHaveLength(2);
+    // What was noted in part is noted further, also where there is room for nothing else.
+    expect(kept.find(({ path }) => path === "/d/2")).toEqual(part("/d/2", { owner: "ada", mode: "0644" }));
+  },
+);
+
+test("what another kind of thing at a path had is nothing of what stands there now", () => {
+  const kept = addKept(
+    [part("/d/1", { mode: "0600" })],
+    [part("/d/1", { kind: "directory", owner: "ada" })],
+    9,
+  );
+  expect(kept).toEqual([{ path: "/d/1", kind: "directory", owner: "ada", only_if_there: true }]);
 });
