@@ -108,4 +108,11 @@ export const engineRoomBugs: readonly Bug[] = [
     from: `      if (isOrchestratorError(error, "HOST_ERROR")) return null;\n`,
     tests: ["test/host/name-service.test.ts"],
   },
+  {
+    name: "a file in the place of a folder on the way has its folder taken away",
+    file: "lib/state/resources/directory/parents.ts",
+    from: `    } else if (kind !== undefined) {\n      break;\n    }`,
+    to: `    }`,
+    tests: ["test/state/resources/directory-limits.test.ts"],
+  },
 ];

@@ -52,8 +52,8 @@ export const opsBugs: readonly Bug[] = [
   {
     name: "a check that goes on hides what the newest found",
     file: "lib/drift/drift-service.ts",
-    from: `page.items.find((item) => item.value.status !== "running")?.key`,
-    to: `page.items[0]?.key`,
+    from: `const ended = page.find(({ value }) => value.status !== "running");`,
+    to: `const [ended] = page;`,
     tests: records,
   },
   {

@@ -105,3 +105,22 @@ test("what another kind of thing at a path had is nothing of what stands there n
   );
   expect(kept).toEqual([{ path: "/d/1", kind: "directory", owner: "ada", only_if_there: true }]);
 });
+
+test.each<[string, (state: StateFixture) => void]>([
+  ["a file", (state) => state.write("/made/on", "mine")],
+  ["a link to nowhere", ({ host }) => host.files.makeSymlink("/made/on", "/nowhere")],
+  ["a link to a folder", ({ host }) => host.files.makeSymlink("/made/on", "/data")],
+])(
+  "%s in the place of a folder that was made on the way stays, with the folder that it is in",
+  async (_, put) => {
+    const state = machine();
+    await state.run("apply", declare([{ type: "directory", path: "/made/on/the/way", parents: true }]));
+    for (const gone of ["/made/on/the/way", "/made/on/the", "/made/on"])
+      state.host.files.removeDirectory(gone);
+    put(state);
+    const { results } = await state.run("apply", []);
+    expect(results.map(({ outcome }) => outcome)).not.toContain("failed");
+    expect(state.host.files.list("/made")).toEqual(["on"]);
+    expect(state.applied).toEqual([]);
+  },
+);
