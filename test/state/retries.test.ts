@@ -1,9 +1,9 @@
 /** What a try did before it failed counts, whatever the next one finds. */
 import { expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
+import { OrchestratorError } from "../../lib/errors.ts";
 import { hostError } from "../../lib/host/host-error.ts";
 import type { MemoryProgram } from "../../lib/host/memory-host.ts";
-import { OrchestratorError } from "../../lib/errors.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { settleAll } from "../support/deferred.ts";
 import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
