@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { systemCaller, type OrchestratorEvent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { settleAll } from "../support/deferred.ts";
 import { newFolders, startAgent, startApprovedAgent } from "../support/fleet.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { settleAll } from "../support/deferred.ts";
 
 type Changed = Extract<OrchestratorEvent, { event_type: "agent.attributesChanged" }>;
 

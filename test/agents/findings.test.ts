@@ -11,9 +11,9 @@ import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { itemsOf } from "../support/all-pages.ts";
 import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { RacingStorage } from "../support/racing-storage.ts";
 
 let data: MemoryData;
 let fleet: TestOrchestrator;

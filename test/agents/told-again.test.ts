@@ -4,9 +4,9 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { AttributesDocument } from "../../lib/agents/documents.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { RacingStorage } from "../support/racing-storage.ts";
 import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
 import { waitFor } from "../support/wait-for.ts";
-import { RacingStorage } from "../support/racing-storage.ts";
 
 const attributesOf = (test: TestOrchestrator, node_id: string) =>
   test.orchestrator.agents.attributes(systemCaller, { node_id });
