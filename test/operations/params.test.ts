@@ -156,6 +156,23 @@ describe("params and templates", () => {
     expect(await operations.plan(systemCaller, { node_id, params })).toMatchObject({ status: "succeeded" });
   });
 
+  it("of two assignments are the same where only the keys of a map, however deep, come in another order", async () => {
+    const { test, agent } = await fleet(
+      'name: web\nparams: { limits: { type: object } }\nresources: [{ type: file, path: /etc/l, content: "{{ params.limits.of.soft }}" }]\n',
+    );
+    await using _test = test;
+    await using _agent = agent;
+    const { assignments, operations } = test.orchestrator;
+    const what = { selector: "*", modules: ["web"] };
+    for (const [name, limits] of [
+      ["a", { of: { soft: "1", hard: "2" }, user: "x" }],
+      ["b", { user: "x", of: { hard: "2", soft: "1" } }],
+    ] as const)
+      await assignments.create(systemCaller, { ...what, name, params: { limits } });
+    await operations.apply(systemCaller, { node_id: agent.nodeId });
+    expect(readFileSync(join(agent.root, "etc/l"), "utf8")).toBe("1");
+  });
+
   it("decide about conditions, and a skipped resource says which did", async () => {
     const { test, agent } = await fleet(`name: web
 params:

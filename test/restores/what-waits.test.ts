@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
@@ -83,3 +84,17 @@ it.each([99, 100, 101])(
     expect(event?.metadata).toEqual({ schedules_passed_over: count });
   },
 );
+
+it("a due time that was passed over, and whose schedule nobody can read, is told of by none of both", async () => {
+  const scene = await createScene(0, undefined, { driftIntervalSeconds: 0 });
+  const { storage, orchestrator } = scene.test;
+  const what = { selector: "*", modules: ["motd"], schedule: { cron: "@daily" } };
+  for (const name of ["over", "due"]) await orchestrator.assignments.create(systemCaller, { ...what, name });
+  const collection = "assignment_schedules";
+  const { value } = (await storage.get<JsonObject>(collection, "over"))!;
+  await storage.commit([{ kind: "put", collection, key: "over", value: { ...value, is_over: true } }]);
+  const { restores } = (await restore(scene, dayMs)).orchestrator;
+  const missed = [expect.objectContaining({ assignment: "due" })];
+  expect(await restores.get(systemCaller)).toMatchObject({ missed });
+  expect(await restores.resume(systemCaller)).toMatchObject({ missed });
+});
