@@ -41,7 +41,17 @@ describe("a request", () => {
           true,
         ] as [string, string[], string, boolean, Record<string, string>, boolean],
     ),
-    ["of a trusted proxy over TLS", proxies, "10.1.1.1", false, { "x-forwarded-proto": "https" }, false],
+    ...["https", "HTTPS", " Https ", "http,https"].map(
+      (scheme) =>
+        [
+          `of a trusted proxy that says ${scheme}`,
+          proxies,
+          "10.1.1.1",
+          false,
+          { "x-forwarded-proto": scheme },
+          false,
+        ] as [string, string[], string, boolean, Record<string, string>, boolean],
+    ),
     [
       "of a trusted proxy on this machine over TLS",
       proxies,

@@ -110,6 +110,13 @@ describe("GET /install.sh", () => {
     expect(execFileSync("sh", ["-c", `printf %s ${shellText(hostile)}`]).toString()).toBe(hostile);
   });
 
+  test("is of no agent whose hash is in capitals, which no machine finds it to have", async () => {
+    const artifacts = [{ platform: "node", file: "agent.tar.gz", sha256: "A".repeat(64), size: 5 }];
+    const { get } = await start({ agentDir: builtFolder({ version: "1.2.3", artifacts }) });
+    expect((await get("/install.sh")).text).toContain("No agent was built");
+    expect((await get("/agent/node")).status).toBe(404);
+  });
+
   test.each<[string, unknown]>([
     ["nothing was built", null],
     ["a list of nothing", { version: "1.2.3", artifacts: [] }],
@@ -118,7 +125,7 @@ describe("GET /install.sh", () => {
       { version: "1.2.3$(id)", artifacts: [{ platform: "node", file: "a", sha256, size: 1 }] },
     ],
     ["a file elsewhere", { version: "1", artifacts: [{ platform: "node", file: "../a", sha256, size: 1 }] }],
-    ...["x", `${sha256}; id`, `x${sha256}`, sha256.toUpperCase().replace(/^./, "G"), null].map(
+    ...["x", `${sha256}; id`, `x${sha256}`, sha256.replace(/^./, "g"), null].map(
       (hash): [string, unknown] => [
         `a hash that is none, ${hash}`,
         { version: "1", artifacts: [{ platform: "node", file: "a", sha256: hash, size: 1 }] },

@@ -94,6 +94,16 @@ describe("a request", () => {
     expect((await raw(request)).status).toBe(status);
   });
 
+  it.each([
+    [199, 200],
+    [200, 200],
+    [201, 431],
+  ])("with %i header fields is answered with %i", async (count, status) => {
+    const written = get(me).split("\n").length - 3;
+    const more = Array.from({ length: count - written }, (_, at) => `X-${at}: a\n`).join("");
+    expect((await raw(get(me, more))).status).toBe(status);
+  });
+
   it("that comes through fetch is looked at, too", async () => {
     const headers = { authorization: "Bearer fw_good" };
     const ask = async (path: string, more: Record<string, string> = {}): Promise<number> =>
