@@ -168,6 +168,22 @@ test("a socket that stops to read gives its place back within five times the pat
   expect(time.ms).toBeLessThan(patienceMs * 5 + 1_000);
 });
 
+test("who goes on with a part of the agent and reads nothing is cut off as soon as who begins", async () => {
+  const patienceMs = 600;
+  const downloads = new Downloads({ ...downloadLimits, patienceMs });
+  const file = { platform: "linux-x64", file: "agent.tar.gz", sha256, size: largeBytes };
+  const path = join(builtFolder(largeBytes), file.file);
+  const cutOff = async (headers: Record<string, string>): Promise<void> => {
+    const asked = { method: "GET", headers: new Headers(headers), address: "192.0.2.7" };
+    const { body } = await downloads.answer(asked, { ...file, path });
+    await expect(body!.getReader().closed).rejects.toThrow("too slowly");
+  };
+  const whole = cutOff({}).then(() => new Promise((resolve) => setTimeout(resolve, 2 * patienceMs, "later")));
+  const part = cutOff({ range: `bytes=${largeBytes >> 1}-` }).then(() => "as soon");
+  expect(await Promise.race([part, whole])).toBe("as soon");
+  await whole;
+});
+
 describe("a part of the agent", () => {
   test.each<[string, Record<string, string>, number, string, string | undefined]>([
     ["from its middle on", { range: "bytes=4-" }, 206, "456789", "bytes 4-9/10"],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
 import { createRouteNames } from "../../../adapters/h3/route-names.ts";
@@ -60,6 +60,7 @@ test("at a port of their own the figures are for whoever asks there, by no name 
   await waitFor(async () =>
     expect(await read(`${own}/metrics`)).toContain('route="status.get",status="200"'),
   );
+  expect((await fetch(`${own}/metrics?from=prometheus`)).status).toBe(200);
   expect((await fetch(`${own}/api/v1/status`)).status).toBe(404);
   expect((await fetch(`${own}/metrics`, { method: "POST" })).status).toBe(404);
   for (const [host, status] of [
@@ -79,6 +80,19 @@ test("at a port of their own the figures are for whoever asks there, by no name 
   await expect(start({ metricsPort: port })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
   await server.close();
   await expect(fetch(`${own}/metrics`)).rejects.toThrow();
+});
+
+test("who asks for figures that can't be read is told so, at either place, and never that there are none", async () => {
+  const metricsPort = await freePort();
+  const server = await start({ metricsPort, metricsToken: token });
+  const fails = vi.spyOn(server.orchestrator.figures, "count").mockRejectedValue(new Error("no disk"));
+  onTestFinished(() => fails.mockRestore());
+  const headers = { authorization: `Bearer ${token}` };
+  for (const [url, status] of [
+    [`http://127.0.0.1:${metricsPort}/metrics`, 503],
+    [`${server.url}/metrics`, 500],
+  ] as const)
+    expect((await fetch(url, { headers })).status).toBe(status);
 });
 
 test("a server that can't listen gives the port of its figures back", async () => {
@@ -144,6 +158,20 @@ test("durations are in seconds, and the processor time of the process is counted
   const cpu = valueOf(text, "fleetwright_server_cpu_seconds_total");
   expect(cpu).toBeLessThanOrEqual((user + system) / 1_000_000);
   expect(cpu).toBeGreaterThan((user + system) / 1_000_000 - seconds * 8);
+});
+
+test("how late the event loop was is told of the time since the last look alone", async () => {
+  const server = await start({ metricsToken: token });
+  const latest = async (): Promise<number> => {
+    const text = await read(`${server.url}/metrics`, { authorization: `Bearer ${token}` });
+    return valueOf(text, 'fleetwright_server_event_loop_lag_seconds{statistic="max"}');
+  };
+  await sleep(50);
+  const stuckUntil = performance.now() + 2_000;
+  while (performance.now() < stuckUntil);
+  await sleep(50);
+  expect(await latest()).toBeGreaterThan(1);
+  await waitFor(async () => expect(await latest()).toBeLessThan(1));
 });
 
 test("each operation is counted as it ends, by kind and how it ended", async () => {
@@ -212,7 +240,9 @@ test.each([
   ["application/openmetrics-text", true],
   ["Application/OpenMetrics-Text; version=1.0.0", true],
   ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2,*/*;q=0.1", true],
+  ["text/plain, application/openmetrics-text", true],
   ["application/openmetrics-text;q=0", false],
+  ["application/openmetrics-text;q=2, text/plain;q=0.5", false],
   ["text/plain, application/openmetrics-text; q=0.1", false],
   ["application/openmetrics-text-2", false],
   ["text/plain", false],

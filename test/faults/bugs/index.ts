@@ -25,6 +25,7 @@ import { httpBugs } from "./http-bugs.ts";
 import { keptBugs } from "./kept-bugs.ts";
 import { kindBugs } from "./kind-bugs.ts";
 import { laneBugs } from "./lane-bugs.ts";
+import { leftRoomBugs } from "./left-room-bugs.ts";
 import { linkBugs } from "./link-bugs.ts";
 import { liveBugs } from "./live-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
@@ -94,6 +95,7 @@ export const bugs: readonly Bug[] = [
   ...keptBugs,
   ...kindBugs,
   ...laneBugs,
+  ...leftRoomBugs,
   ...linkBugs,
   ...liveBugs,
   ...machineBugs,
