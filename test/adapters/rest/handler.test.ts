@@ -44,6 +44,23 @@ describe("answers", () => {
     });
   });
 
+  test.each(["&limit=3&ratio=0.5", "limit=3&&ratio=0.5", "limit=3&ratio=0.5&"])(
+    "an empty part of a query, as in %s, says nothing",
+    async (query) => {
+      const answer = await server.call(get(`/machines?${query}`));
+      expect([answer.status, answer.json]).toEqual([200, { query: { limit: 3, ratio: 0.5 } }]);
+    },
+  );
+
+  test.each([
+    ["/machines?limit=600&limit=5", ["/limit"]],
+    ["/machines?limit=600&limit=5&ratio=x", ["/limit", "/ratio"]],
+  ])("what is wrong with %s is told once for each field", async (path, pointers) => {
+    const { json } = await server.call(get(path));
+    const { errors } = json as { errors: { pointer: string }[] };
+    expect(errors.map(({ pointer }) => pointer)).toEqual(pointers);
+  });
+
   test("an absent query parameter gets the schema's default", async () => {
     expect((await server.call(get("/machines"))).json).toEqual({ query: { limit: 50 } });
   });
