@@ -162,6 +162,9 @@ it("over TLS has browsers come back over TLS", async () => {
         .end();
     });
   expect((await ask("127.0.0.1"))["strict-transport-security"]).toBe("max-age=31536000");
-  expect((await ask("localhost"))["strict-transport-security"]).toBeUndefined();
+  for (const host of ["localhost.example", "localhosts"])
+    expect((await ask(host))["strict-transport-security"], host).toBe("max-age=31536000");
+  for (const host of ["localhost", "LOCALHOST:8443"])
+    expect((await ask(host))["strict-transport-security"], host).toBeUndefined();
   expect((await raw(get(me))).answer).not.toMatch(/strict-transport/i);
 });
