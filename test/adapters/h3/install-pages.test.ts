@@ -73,6 +73,8 @@ describe("GET /install.sh", () => {
     const { get } = await start({ agentDir: builtFolder(), agentUrl });
     const { text } = await get("/install.sh");
     const refused = text.replace('"$(id -u)" = 0', '"" = 0');
+    // Else it would install something.
+    expect(refused).not.toBe(text);
     const { status, stderr } = spawnSync("sh", [], { input: refused, encoding: "utf8" });
     expect([status, stderr]).toEqual([
       1,
@@ -138,7 +140,9 @@ describe("GET /install.sh", () => {
   ])("is a script that fails and says why: %s", async (_name, manifest) => {
     const { get } = await start(manifest === null ? {} : { agentDir: builtFolder(manifest) });
     const { text } = await get("/install.sh");
-    const { status, stderr } = spawnSync("sh", [], { input: text, encoding: "utf8" });
+    // A script that takes the manifest after all finds nothing to install with.
+    const env = { PATH: "/nonexistent" };
+    const { status, stderr } = spawnSync("/bin/sh", [], { input: text, encoding: "utf8", env });
     expect([status, stderr]).toEqual([
       1,
       expect.stringMatching(/^install\.sh: No agent was built .*build:agent.*FLEETWRIGHT_AGENT_DIR.*\n$/),
