@@ -136,8 +136,8 @@ function symbolOf({ outcome, action }: ResourceResult): string {
 function describeChange({ property, before, after, diff }: Change): string[] {
   if (diff !== undefined) {
     const lines = toSafeText(diff).trimEnd().split("\n");
-    // Above the first part files are named, as the line above does; below it a line that begins so is one of the text.
-    const begin = lines.findIndex((line) => line.startsWith("@@"));
+    // The lines above the first hunk name files, and the property names them already. Further down such a line belongs to the text.
+    const begin = lines.findIndex((line) => !/^(---|\+\+\+|={3,}|Index:)/.test(line));
     const told = begin < 0 ? [] : lines.slice(begin).filter((line) => !line.startsWith("\\ No newline"));
     return [`${toLine(property)}:`, ...told.map((line) => `  ${line}`)];
   }

@@ -93,7 +93,10 @@ export class PendingSlots {
   }
 
   get #taken(): number {
-    return this.#registry.pending.size + this.#entering;
+    const { pending } = this.#registry;
+    // Who gives way, and waits still, is not counted beside the one that comes in its place.
+    const leaving = [...this.#leaving].filter((nodeId) => pending.addressOf(nodeId) !== undefined);
+    return pending.size + this.#entering - leaving.length;
   }
 
   async #makeRoom(address: string | null): Promise<void> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryStorage, OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
-import { settle } from "../support/deferred.ts";
+import { deferred, settle } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
 const introductionOf = (n: number, address: string | null) => ({
@@ -181,6 +181,28 @@ describe("a stranger who takes every slot", () => {
     expect(await admit(test, honest)).toBe("RATE_LIMITED");
     await settle();
     expect(told()).toMatchObject([{ metadata: { slots: 1, count: 1 } }]);
+  });
+
+  it("takes a slot that is free by then, while another is about to give way to somebody else", async () => {
+    const storage = new MemoryStorage();
+    await using test = await createTestOrchestrator({ pendingAgents: 2, storage });
+    for (const n of [1, 2]) await admit(test, stranger, n);
+    await test.clock.advance(2 * minuteMs);
+    const { promise: held, resolve: letGo } = deferred();
+    const commit = storage.commit.bind(storage);
+    storage.commit = async (writes, options) => {
+      if (writes.some((write) => write.kind === "delete" && write.collection === "agents")) await held;
+      return commit(writes, options);
+    };
+    const first = admit(test, honest, 3);
+    await settle();
+    const { node_id } = introductionOf(2, "");
+    await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+    expect(await admit(test, honest, 4)).toBe("pending");
+    letGo();
+    expect(await first).toBe("pending");
+    const forgotten = test.events.filter(({ event_type }) => event_type === "agent.forgotten");
+    expect(forgotten.map(({ target }) => target?.name)).toEqual(["machine-1"]);
   });
 
   it("takes no slot twice where many come at once, and none is left over", async () => {

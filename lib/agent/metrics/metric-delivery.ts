@@ -105,6 +105,8 @@ export class MetricDelivery {
     const samples = backlog.after(this.#sent, limits);
     if (samples.length > 0 && !this.#send(samples)) return;
     this.#isLive = !this.#isDoubted && this.#sent >= backlog.newestAt;
+    // What can't be read any more is not waited for.
+    if (samples.length === 0) this.#isLive = true;
   }
 
   #send(samples: readonly Sample[]): boolean {

@@ -86,6 +86,17 @@ describe("what differs in a file", () => {
     expect(shown("", `${line}\n`).slice(2)).toEqual([`        +${line}`]);
   });
 
+  it("is shown as it is told where a type of its own tells it in another form", () => {
+    const diff = "rows:\n--- 3\n+++ 4\n";
+    const changes = [{ property: "table", before: null, after: null, diff }];
+    expect(describeResults([result("a", { changes })]).slice(1)).toEqual([
+      "      table:",
+      "        rows:",
+      "        --- 3",
+      "        +++ 4",
+    ]);
+  });
+
   it("names no files, and says nothing of the end of the last line", () => {
     expect(shown("a", "b")).toEqual([
       "      content:",

@@ -1,3 +1,4 @@
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MetricDelivery } from "../../../lib/agent/metrics/metric-delivery.ts";
@@ -139,5 +140,29 @@ test("a sample that could not be sent goes with the next one", () => {
   isUp = true;
   take(3);
   expect(sent).toEqual([1, 2]);
+  delivery.pause();
+});
+
+test("what is taken is sent though the samples before it can't be read any more", () => {
+  const folder = join(temporaryFolder(), "metrics");
+  const backlog = new SampleBacklog(folder, new RecordingLogger());
+  const sent: number[] = [];
+  const send = (message: AgentMessage): boolean => {
+    if (message.type === "metrics") sent.push(...message.samples.map(({ at }) => Date.parse(at)));
+    return true;
+  };
+  const delivery = new MetricDelivery({ backlog, clock: new FakeClock(), send });
+  const take = (at: number): void => {
+    backlog.add({ at, values: { "load.1": 1 } });
+    delivery.taken({ at, values: { "load.1": 1 } });
+  };
+  delivery.begin();
+  take(1_000);
+  delivery.pause();
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  take(2_000);
+  delivery.begin();
+  for (const at of [3_000, 4_000]) take(at);
+  expect(sent).toEqual([1_000, 3_000, 4_000]);
   delivery.pause();
 });

@@ -156,4 +156,18 @@ export const toldBugs: readonly Bug[] = [
     to: `const cut = pair.lastIndexOf("=");`,
     tests: ["test/adapters/rest/parameters.test.ts"],
   },
+  {
+    name: "an agent sends no samples any more where a segment of them can't be read",
+    file: "lib/agent/metrics/metric-delivery.ts",
+    from: `    if (samples.length === 0) this.#isLive = true;\n`,
+    to: "",
+    tests: ["test/agent/metrics/metric-delivery.test.ts"],
+  },
+  {
+    name: "a slot that is free is not seen while somebody gives way to another",
+    file: "lib/agents/pending-slots.ts",
+    from: `this.#entering - leaving.length`,
+    to: `this.#entering - 0 * leaving.length`,
+    tests: ["test/agents/strangers.test.ts"],
+  },
 ];
