@@ -42,10 +42,10 @@ describe("FollowedEpoch", () => {
     const writes: bigint[] = [];
     for (const number of [5, 5, 5, 6, 6]) {
       followed.follow(key, epoch(number));
-      writes.push(statSync(path("epoch.json"), { bigint: true }).ctimeNs);
+      writes.push(statSync(path("epoch.json"), { bigint: true }).ino);
     }
     open().follow(key, epoch(6));
-    writes.push(statSync(path("epoch.json"), { bigint: true }).ctimeNs);
+    writes.push(statSync(path("epoch.json"), { bigint: true }).ino);
     const [first, , , second] = writes;
     expect(writes).toEqual([first, first, first, second, second, second]);
     expect(second).not.toBe(first);

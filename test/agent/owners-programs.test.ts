@@ -88,4 +88,5 @@ test("a machine that has not answered is not asked for a further sample, and giv
   await settleAll();
   await clock.advance(15_000);
   await waitFor(() => expect(machine.looks - before).toBe(2));
+  await waitFor(() => expect(samples()).toBeGreaterThan(1));
 });

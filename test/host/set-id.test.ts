@@ -40,18 +40,21 @@ const owners: [whose: string, to: { uid?: number; gid?: number }, moves: boolean
 
 describe.runIf(isRoot).each(machines)("on %s a file", (_machine, make) => {
   describe.each(changes)("that %s", (_how, change) => {
-    test.each(owners)("and %s runs as its owner only where it did as that one", async (_whose, to, moves) => {
-      for (const mode of [0o4755, 0o2755, 0o6711, 0o1755, 0o7777, 0o640]) {
-        const { host, folder } = make();
-        const path = `${folder}/file`;
-        host.files.makeDirectory(folder, { mode: 0o755 });
-        host.files.writeFile(path, content, { mode, ...owner });
-        await change(host.files, path, to);
-        const after = host.files.stat(path);
-        expect([after?.mode, mode]).toEqual([moves ? mode & 0o1777 : mode, mode]);
-        expect({ uid: after?.uid, gid: after?.gid }).toEqual({ ...owner, ...to });
-      }
-    });
+    test.each(owners)(
+      "and %s keeps its set-id bits only where its owner stays",
+      async (_whose, to, moves) => {
+        for (const mode of [0o4755, 0o2755, 0o6711, 0o1755, 0o7777, 0o640]) {
+          const { host, folder } = make();
+          const path = `${folder}/file`;
+          host.files.makeDirectory(folder, { mode: 0o755 });
+          host.files.writeFile(path, content, { mode, ...owner });
+          await change(host.files, path, to);
+          const after = host.files.stat(path);
+          expect([after?.mode, mode]).toEqual([moves ? mode & 0o1777 : mode, mode]);
+          expect({ uid: after?.uid, gid: after?.gid }).toEqual({ ...owner, ...to });
+        }
+      },
+    );
   });
 });
 

@@ -62,7 +62,7 @@ describe("where all slots are taken", () => {
     expect(slots.giveWay("10.0.0.3", nobody)).toBe("b");
   });
 
-  it("nobody of elsewhere gives way to one more of where as many are, however long they have been away", () => {
+  it("nobody gives way to somebody of a network with as many, however long they have been away", () => {
     const networks = taken(
       ["a", "10.0.0.1", 1],
       ["b", "10.0.0.1", 2],

@@ -21,7 +21,7 @@ it("does the work of one key in order, also after work that failed, and that of 
   expect(told).toEqual(["b1", "a1", "a2"]);
 });
 
-it("does work that comes while an earlier one is under way after that, however many have ended before", async () => {
+it("does what comes while something is under way after that, however much was done before", async () => {
   const queue = new KeyedQueue();
   const told: string[] = [];
   const gates = Array.from({ length: 4 }, () => deferred<void>());
@@ -43,7 +43,7 @@ it("does work that comes while an earlier one is under way after that, however m
   expect(told).toEqual([0, 1, 2, 3].flatMap((at) => [`${at} begins`, `${at} ends`]));
 });
 
-it("is idle no sooner than what was asked for one after the other, long after it was waited for", async () => {
+it("is idle only once all has ended that was asked for, also while it was waited for", async () => {
   const queue = new KeyedQueue();
   let isIdle = false;
   const gates = [deferred<void>(), deferred<void>()];

@@ -63,7 +63,11 @@ it("each agent of a rollout is held against the revision of another module that 
   await scene.finish(scene.agents[0]);
   await settleAll();
   expect(scene.asked()).toEqual(["a1"]);
-  expect(await rollouts.get(systemCaller, { rollout_id })).toMatchObject({ counts: { succeeded: 1 } });
+  const { items } = await rollouts.agents(systemCaller, { rollout_id });
+  expect(items.map(({ name, status, error }) => [name, status, error?.code])).toEqual([
+    ["a1", "succeeded", undefined],
+    ["a2", "failed", "RESOURCE_CONFLICT"],
+  ]);
 });
 
 it("a module that is named is held against one that uses a secret, too", async () => {

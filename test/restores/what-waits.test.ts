@@ -85,7 +85,7 @@ it.each([99, 100, 101])(
   },
 );
 
-it("a due time that was passed over, and whose schedule nobody can read, is told of by none of both", async () => {
+it("a due time that was passed over, and whose schedule nobody can read, is told of by neither", async () => {
   const scene = await createScene(0, undefined, { driftIntervalSeconds: 0 });
   const { storage, orchestrator } = scene.test;
   const what = { selector: "*", modules: ["motd"], schedule: { cron: "@daily" } };

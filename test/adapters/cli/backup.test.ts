@@ -64,6 +64,8 @@ describe("a backup of a running server", () => {
       return (await restored.orchestrator.restores.get(systemCaller)).epoch!.number;
     };
     const [after, own] = [7_000_000_000_000_000, await epochOf()];
+    const before = (await server.orchestrator.restores.get(systemCaller)).epoch?.number ?? 0;
+    expect(own).toBeGreaterThan(before);
     expect(own).toBeLessThan(after);
     expect(await epochOf("--epoch-after", String(after))).toBeGreaterThan(after);
     expect(await epochOf("--epoch-after", "0")).toBeGreaterThanOrEqual(own);

@@ -84,7 +84,7 @@ describe.each([
     expect((await run(verb, which)).code).toBe(which === byName ? 1 : 0);
   });
 
-  it("takes any other refusal for a fault, and tells the rest", async () => {
+  it("takes any other refusal for a fault, and tells each", async () => {
     const { run } = startServer({ outcome: "failed", error: { code: "ALREADY_EXISTS", message: "No." } });
     const { code, stderr } = await run(verb, which);
     expect([code, stderr.match(/ALREADY_EXISTS: No\.\n/g)?.length]).toEqual([1, meant.length]);

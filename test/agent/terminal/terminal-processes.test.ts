@@ -61,7 +61,7 @@ const ends: [whose: string, mark: string, end: () => unknown][] = [
 
 describe.each(ends)("a process that %s", (_whose, mark, end) => {
   test.each([0, 1, looksOfOne, 3 * looksOfOne])(
-    "is ended though it takes on another program for %i looks, and nothing else is left",
+    "is ended though it takes on another program for %i looks",
     async (looks) => {
       const { pid, ended } = await start(mark);
       hideEnvironment(pid, looks);
@@ -71,7 +71,7 @@ describe.each(ends)("a process that %s", (_whose, mark, end) => {
   );
 });
 
-test("who has ended and is not taken note of by who started it is not waited for", async () => {
+test("what has ended, and whose parent does not reap it, is not waited for", async () => {
   const mark = "unsure-node/ended";
   // The program that the shell becomes knows nothing of the child that it has.
   const script = 'setsid sh -c "echo \\$\\$; exec sleep 1000" & exec sleep 1000';
@@ -84,6 +84,9 @@ test("who has ended and is not taken note of by who started it is not waited for
   parent.stdout.on("data", (piece: Buffer) => (text += piece.toString()));
   await waitFor(() => expect(text).toMatch(/^\d+\n/));
   const pid = Number(text);
+  onTestFinished(() => {
+    if (processAt(pid)?.isZombie === false) process.kill(pid, "SIGKILL");
+  });
   await waitFor(() => expect(processAt(pid)?.session).toBe(pid));
   const first = { pid, begun: processAt(pid)!.begun };
   const processes = new TerminalProcesses(mark, { first, group: null });

@@ -1,4 +1,4 @@
-/** Bugs of the machine's side that readers found in rooms of which only little had been measured, and that no test noticed. */
+/** Bugs of terminals, of what an agent measures and keeps, of accounts and services, and of files that change hands. */
 import type { Bug } from "./bugs.ts";
 
 const foreseen = "lib/state/resources/user/foresee.ts";
@@ -140,7 +140,7 @@ export const coreRoomBugs: readonly Bug[] = [
     tests: ["test/agent/left-programs.test.ts"],
   },
   {
-    name: "a folder in a new folder may be gone after a loss of power",
+    name: "a new folder may be gone, with those in it, after a loss of power",
     file: "lib/agent/durable-file.ts",
     from: `for (const made of missing) syncFolder(dirname(made));`,
     to: `for (const made of missing.slice(0, 1)) syncFolder(dirname(made));`,

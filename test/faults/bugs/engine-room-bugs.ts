@@ -1,4 +1,4 @@
-/** Bugs of what a run, a plan and the host do, which readers put in where nothing looked. */
+/** Bugs of runs and plans, of the host, of transcripts, and of what drifts and expires. */
 import type { Bug } from "./bugs.ts";
 
 export const engineRoomBugs: readonly Bug[] = [

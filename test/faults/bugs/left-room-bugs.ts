@@ -1,4 +1,4 @@
-/** Bugs of rooms that nobody had looked through for what their tests miss: each was put in once, and nothing noticed. */
+/** Bugs of desired state, modules and restores, and of what the HTTP surface takes and tells. */
 import type { Bug } from "./bugs.ts";
 
 export const leftRoomBugs: readonly Bug[] = [

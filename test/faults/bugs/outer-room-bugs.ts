@@ -1,4 +1,4 @@
-/** Bugs of the command line and of the other rooms around the library that a reader put in and no test noticed. */
+/** Bugs of the command line, of folders of a fleet, and of clients. */
 import type { Bug } from "./bugs.ts";
 
 export const outerRoomBugs: readonly Bug[] = [
@@ -232,7 +232,7 @@ export const outerRoomBugs: readonly Bug[] = [
     tests: ["test/adapters/cli/agreed-rollout.test.ts"],
   },
   {
-    name: `a rollout is watched for ever whose end came while the server was away`,
+    name: `a rollout that ended while the server was away is watched for ever`,
     file: "adapters/cli/watch-rollout.ts",
     from: `    isMissed ||= isLast;\n`,
     tests: ["test/adapters/cli/agreed-rollout.test.ts"],

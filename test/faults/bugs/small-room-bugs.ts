@@ -1,4 +1,4 @@
-/** Bugs of small rooms that nobody had measured. */
+/** Bugs of upkeep, enrolment tokens, runs, schedules and the small parts that all features share. */
 import type { Bug } from "./bugs.ts";
 
 export const smallRoomBugs: readonly Bug[] = [
@@ -78,7 +78,7 @@ export const smallRoomBugs: readonly Bug[] = [
     tests: ["test/internal/stream-window.test.ts"],
   },
   {
-    name: "who waits to be approved gives way to one more of where as many wait",
+    name: "who waits to be approved gives way to somebody of a network with as many",
     file: "lib/internal/fair-slots.ts",
     from: `theirs > ours ? most`,
     to: `theirs >= ours ? most`,
