@@ -8,10 +8,8 @@ export interface PageQuery {
   cursor?: string;
 }
 
-const mostPages = 2_000;
-
 /**
- * The items of a list, page by page. Fails where a page has more of them than were asked for, and where there is always a next one.
+ * The items of a list, page by page. Fails where a page has more of them than were asked for, and where a cursor comes again.
  *
  * @param read - Asks for a page.
  * @param limit - Most items of a page. Default: what the list gives where nobody says.
@@ -21,13 +19,15 @@ export async function pagesOf<Item>(
   limit?: number,
 ): Promise<Item[][]> {
   const pages: Item[][] = [];
+  const seen = new Set<string | null>();
   for (let cursor: string | null | undefined; cursor !== null;) {
-    if (pages.length === mostPages) throw new Error("There is always a next page.");
     const size = limit === undefined ? {} : { limit };
     const page = await read({ ...size, ...(cursor !== undefined && { cursor }) });
     expect(page.items.length).toBeLessThanOrEqual(limit ?? Infinity);
     pages.push(page.items);
     cursor = page.next_cursor;
+    if (cursor !== null && seen.has(cursor)) throw new Error(`The list goes round: ${cursor} comes again.`);
+    seen.add(cursor);
   }
   return pages;
 }

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { runIn } from "../../support/command-line.ts";
 import { recordAnswers } from "../../support/sent-requests.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { waitFor } from "../../support/wait-for.ts";
 
 const id = "01936f2a-1b2c-7000-8000-000000000001";
 const nobody = { changed: 0, unchanged: 0, failed: 0, stale: 0, cancelled: 0, unknown: 0, removing: 0 };
@@ -211,11 +212,13 @@ test("who watches sees the end of a rollout, though the server was gone when it 
   const running = { ...toRollout([{ count: 1 }], "apply"), status: "running", finished_at: undefined };
   let opened = 0;
   let isGone = false;
+  let looks = 0;
   const event = (item: object): string => `id: 1\ndata: ${JSON.stringify(item)}\n\n`;
   recordAnswers(({ to }) => {
     if (to.endsWith("/changes")) return Response.json({ items: [], next_cursor: null });
     if (to !== "GET /events") {
       if (isGone) throw new TypeError("fetch failed");
+      looks += 1;
       return Response.json(opened < 2 ? running : toRollout([{ count: 1 }], "apply"));
     }
     opened += 1;
@@ -226,8 +229,8 @@ test("who watches sees the end of a rollout, though the server was gone when it 
       {
         start: (controller) => controller.enqueue(Buffer.from(event({ type: "position" }))),
         async pull(controller) {
-          // Once the first item was looked at.
-          await new Promise((resolve) => setTimeout(resolve, 100));
+          // Once the rollout was looked at behind the first item.
+          await waitFor(() => expect(looks).toBeGreaterThan(1));
           isGone = true;
           controller.enqueue(Buffer.from(event(finished)));
           controller.close();

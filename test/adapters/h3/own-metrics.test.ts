@@ -167,11 +167,11 @@ test("how late the event loop was is told of the time since the last look alone"
     return valueOf(text, 'fleetwright_server_event_loop_lag_seconds{statistic="max"}');
   };
   await sleep(50);
-  const stuckUntil = performance.now() + 2_000;
+  const stuckUntil = performance.now() + 600;
   while (performance.now() < stuckUntil);
   await sleep(50);
-  expect(await latest()).toBeGreaterThan(1);
-  await waitFor(async () => expect(await latest()).toBeLessThan(1));
+  expect(await latest()).toBeGreaterThan(0.4);
+  await waitFor(async () => expect(await latest()).toBeLessThan(0.4));
 });
 
 test("each operation is counted as it ends, by kind and how it ended", async () => {
