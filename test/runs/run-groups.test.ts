@@ -87,6 +87,24 @@ it("has one group of agents that printed the same, whichever of both streams eac
   expect(groups.map(({ agents }) => agents.map(({ name }) => name))).toEqual([["a1", "a2"]]);
 });
 
+it("has two groups of agents of which one left out a part of what both printed", async () => {
+  await using scene = await createScene(2, undefined, { driftIntervalSeconds: 0 });
+  const { runs } = scene.test.orchestrator;
+  const { rollout_id } = await runs.start(systemCaller, { selector: "*", command: "true", wait_seconds: 0 });
+  const printed = { module: "run", resource_id: "run", stream: "stdout" as const, text: "the end\n" };
+  for (const [at, { agent }] of scene.agents.entries()) {
+    const { operation_id } = await agent.next("run");
+    agent.link.send({ ...emptyResult(operation_id), output: [{ ...printed, truncated: at === 0 }] });
+    await agent.next("ack");
+  }
+  await settleAll();
+  const { groups } = await runs.get(systemCaller, { rollout_id });
+  expect(groups.map(({ agents, output }) => [agents[0]!.name, output[0]!.truncated]).toSorted()).toEqual([
+    ["a1", true],
+    ["a2", false],
+  ]);
+});
+
 it("says that something is left out of what an agent cut off by itself, however short it is", async () => {
   await using scene = await createScene(1, undefined, { driftIntervalSeconds: 0 });
   const { runs } = scene.test.orchestrator;

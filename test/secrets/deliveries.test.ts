@@ -4,6 +4,7 @@ import { systemCaller, nodeCrypto } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { openSecrets, type SealedSecrets } from "../../lib/secret-format/sealed-secrets.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+import { waitFor } from "../support/wait-for.ts";
 
 const value = "c4nary-told-by-an-agent";
 
@@ -133,6 +134,34 @@ describe("what an agent tells with the secret in it", () => {
     expect(JSON.stringify(told)).toContain("(sensitive) two");
     expect(JSON.stringify(told)).not.toMatch(/c4nary|told-by|an-agent/);
     expect(JSON.stringify(told)).not.toContain(base64.slice(4, 20));
+  });
+
+  it("is cleaned in each stream and of each resource by itself, however their pieces come", async () => {
+    const { operation_id } = await apply();
+    await agent.next("apply");
+    const watched: unknown[] = [];
+    const watching = (async () => {
+      for await (const step of test.orchestrator.operations.watch(systemCaller, { operation_id }))
+        watched.push(step);
+    })();
+    const [half, rest] = [value.slice(0, 9), value.slice(9)];
+    for (const [resource_id, stream, text] of [
+      ["conf", "stdout", `one ${half}`],
+      ["conf", "stderr", "meanwhile "],
+      ["other", "stdout", "elsewhere "],
+      ["conf", "stdout", `${rest} two`],
+    ] as const)
+      agent.link.send({
+        type: "output",
+        operation_id,
+        output: [{ module: "web", resource_id, stream, text, truncated: false }],
+      });
+    await waitFor(() => expect(JSON.stringify(watched)).toContain("(sensitive) two"));
+    agent.link.send({ ...emptyResult(operation_id), status: "failed", output: output("over") });
+    await watching;
+    expect(JSON.stringify(watched)).toContain('"meanwhile "');
+    expect(JSON.stringify(watched)).toContain('"elsewhere "');
+    expect(JSON.stringify(watched)).not.toMatch(/c4nary|told-by|an-agent/);
   });
 
   it("is cleaned of the value of its own version, also when that has been changed", async () => {

@@ -163,4 +163,18 @@ export const toldBugs: readonly Bug[] = [
     to: `this.#entering - 0 * leaving.length`,
     tests: ["test/agents/strangers.test.ts"],
   },
+  {
+    name: "half a secret is told in what comes from another stream",
+    file: "lib/operations/told-secrets.ts",
+    from: `JSON.stringify([module, resource_id, stream])`,
+    to: `JSON.stringify([module, resource_id])`,
+    tests: ["test/secrets/deliveries.test.ts"],
+  },
+  {
+    name: "agents that left out a part of what they printed are among those that did not",
+    file: "lib/operations/outcomes.ts",
+    from: `[stream, text, truncated] as const`,
+    to: `[stream, text] as const`,
+    tests: ["test/runs/run-groups.test.ts"],
+  },
 ];
