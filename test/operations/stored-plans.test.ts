@@ -129,6 +129,13 @@ describe("a stored plan", () => {
         }),
     ],
     [
+      "a module does not support the agent any more",
+      ({ test }) =>
+        test.orchestrator.modules.upload(systemCaller, {
+          content: web().replace("name: web", "name: web\nsupports: [attr.os.family=plan9]"),
+        }),
+    ],
+    [
       "another module wants the same",
       async ({ test }) => {
         const content = web().replace("name: web", "name: other");

@@ -120,30 +120,37 @@ describe("a backup that is restored", () => {
     expect(await brokenChainAt(restored)).toBeNull();
   });
 
-  test("has what is trimmed and deleted while it is made", async () => {
-    const folder = temporaryFolder();
-    const storage = await openStorage({ folder, ...sizes });
-    for (let n = 1; n <= 100; n++) await storage.commit(change("a", n, "x".repeat(200)));
-    await storage.appendBlob("gone", Buffer.from("before"));
-    const pieces: Uint8Array[] = [];
-    for await (const piece of storage.backup.archive(backupSigner)) {
-      pieces.push(piece);
-      if (pieces.length !== 2) continue;
-      expect(await storage.trimLog("audit", 90)).toBe(89);
-      await storage.commit([{ kind: "dropBlob", id: "gone" }]);
-      expect(await storage.readBlob("gone")).toBeNull();
-      await storage.appendBlob("gone", Buffer.from("after"));
-      await storage.commit([{ kind: "dropBlob", id: "gone" }]);
-    }
-    const target = join(temporaryFolder(), "restored");
-    await restoreBackup(inPieces(Buffer.concat(pieces)), target, backupOrigin);
-    const restored = await openStorage({ folder: target, ...sizes });
-    expect((await restored.readLog("audit", { limit: 1_000 })).entries).toHaveLength(100);
-    expect(await restored.readBlob("gone")).toEqual(new Uint8Array(Buffer.from("before")));
-    expect(await storage.readBlob("gone")).toBeNull();
-    expect(readdirSync(join(folder, "blobs"))).toEqual([]);
-    expect(readdirSync(join(folder, "logs", "audit")).length).toBeLessThan(10);
-  });
+  test.each([
+    ["is deleted once more", null],
+    ["stays", "after"],
+  ])(
+    "has what is trimmed and deleted while it is made, also where a blob made anew %s",
+    async (_how, stays) => {
+      const folder = temporaryFolder();
+      const storage = await openStorage({ folder, ...sizes });
+      for (let n = 1; n <= 100; n++) await storage.commit(change("a", n, "x".repeat(200)));
+      await storage.appendBlob("gone", Buffer.from("before"));
+      const pieces: Uint8Array[] = [];
+      for await (const piece of storage.backup.archive(backupSigner)) {
+        pieces.push(piece);
+        if (pieces.length !== 2) continue;
+        expect(await storage.trimLog("audit", 90)).toBe(89);
+        await storage.commit([{ kind: "dropBlob", id: "gone" }]);
+        expect(await storage.readBlob("gone")).toBeNull();
+        await storage.appendBlob("gone", Buffer.from("after"));
+        if (stays === null) await storage.commit([{ kind: "dropBlob", id: "gone" }]);
+      }
+      const target = join(temporaryFolder(), "restored");
+      await restoreBackup(inPieces(Buffer.concat(pieces)), target, backupOrigin);
+      const restored = await openStorage({ folder: target, ...sizes });
+      expect((await restored.readLog("audit", { limit: 1_000 })).entries).toHaveLength(100);
+      expect(await restored.readBlob("gone")).toEqual(new Uint8Array(Buffer.from("before")));
+      const left = await storage.readBlob("gone");
+      expect(left && Buffer.from(left).toString()).toBe(stays);
+      expect(readdirSync(join(folder, "blobs"))).toHaveLength(stays === null ? 0 : 1);
+      expect(readdirSync(join(folder, "logs", "audit")).length).toBeLessThan(10);
+    },
+  );
 });
 
 test("a folder into which somebody wrote before a restore had its lock is left as it is", async () => {

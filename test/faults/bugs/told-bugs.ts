@@ -177,4 +177,18 @@ export const toldBugs: readonly Bug[] = [
     to: `[stream, text] as const`,
     tests: ["test/runs/run-groups.test.ts"],
   },
+  {
+    name: "a backup has a blob that was made anew while it was read",
+    file: "lib/storage/file/blobs.ts",
+    from: "return (await this.#read(`${path}.deleted`, range)) ?? (await this.#read(path, range));",
+    to: "return (await this.#read(path, range)) ?? (await this.#read(`${path}.deleted`, range));",
+    tests: ["test/storage/backup.test.ts"],
+  },
+  {
+    name: "a plan of a module that does not support its agent any more is no stale one",
+    file: "lib/operations/stored-plans.ts",
+    from: `  "AGENT_UNSUPPORTED",\n`,
+    to: "",
+    tests: ["test/operations/stored-plans.test.ts"],
+  },
 ];
