@@ -84,6 +84,16 @@ describe("what an agent is sent", () => {
   });
 });
 
+/** What whoever watches an operation is told so far; `watching` resolves at its end. */
+function watch(operation_id: string): { watched: unknown[]; watching: Promise<void> } {
+  const watched: unknown[] = [];
+  const watching = (async () => {
+    for await (const step of test.orchestrator.operations.watch(systemCaller, { operation_id }))
+      watched.push(step);
+  })();
+  return { watched, watching };
+}
+
 describe("what an agent tells with the secret in it", () => {
   const base64 = Buffer.from(`x${value}`).toString("base64");
   const output = (text: string) => [
@@ -107,11 +117,7 @@ describe("what an agent tells with the secret in it", () => {
   it("is cleaned while it runs, also where it comes in pieces, and when it has ended", async () => {
     const { operation_id } = await apply();
     await agent.next("apply");
-    const watched: unknown[] = [];
-    const watching = (async () => {
-      for await (const step of test.orchestrator.operations.watch(systemCaller, { operation_id }))
-        watched.push(step);
-    })();
+    const { watched, watching } = watch(operation_id);
     agent.link.send({ type: "progress", operation_id, results: [result] });
     for (const piece of [`one ${value.slice(0, 9)}`, value.slice(9, 15), `${value.slice(15)} two`])
       agent.link.send({ type: "output", operation_id, output: output(piece) });
@@ -139,11 +145,7 @@ describe("what an agent tells with the secret in it", () => {
   it("is cleaned in each stream and of each resource by itself, however their pieces come", async () => {
     const { operation_id } = await apply();
     await agent.next("apply");
-    const watched: unknown[] = [];
-    const watching = (async () => {
-      for await (const step of test.orchestrator.operations.watch(systemCaller, { operation_id }))
-        watched.push(step);
-    })();
+    const { watched, watching } = watch(operation_id);
     const [half, rest] = [value.slice(0, 9), value.slice(9)];
     for (const [resource_id, stream, text] of [
       ["conf", "stdout", `one ${half}`],
